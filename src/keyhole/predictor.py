@@ -1,0 +1,152 @@
+"""What a learner hands back: a few attributes, their coefficients, an intercept."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.arrays import Floats, Ints
+from keyhole.errors import BadData, Misuse
+from keyhole.table import Table, as_table
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Predictor:
+    """A sparse linear predictor: ``intercept + sum(coef[i] * x[attributes[i]])``.
+
+    Parameters
+    ----------
+    attributes
+        The attributes it needs, ascending.
+    coef
+        Their coefficients, in the same order.
+    intercept
+        What it predicts when all attributes are zero.
+    n_attributes
+        How many attributes an example has.
+    names
+        The names of the attributes it needs, in the same order, where the source has names.
+
+    Examples
+    --------
+    >>> p = Predictor([1, 3], [2.0, -1.0], intercept=0.5, n_attributes=4)
+    >>> p.predict(np.array([[9.0, 1.0, 9.0, 2.0]]))
+    array([0.5])
+    >>> p
+    Predictor(2 of 4 attributes: 0.5 + 2·x1 - 1·x3)
+    """
+
+    attributes: Ints
+    coef: Floats
+    intercept: float
+    n_attributes: int
+    names: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        attributes: ArrayLike,
+        coef: ArrayLike,
+        intercept: float = 0.0,
+        n_attributes: int | None = None,
+        names: Iterable[str] | None = None,
+    ) -> None:
+        needed = np.array(attributes, dtype=np.int64).reshape(-1)
+        weights = np.array(coef, dtype=np.float64).reshape(-1)
+        needed.flags.writeable = weights.flags.writeable = False
+        put = object.__setattr__  # the dataclass is frozen for everybody else
+        put(self, "attributes", needed)
+        put(self, "coef", weights)
+        put(self, "intercept", float(intercept))
+        put(self, "n_attributes", int(needed.max(initial=-1)) + 1 if n_attributes is None else int(n_attributes))
+        put(self, "names", None if names is None else tuple(map(str, names)))
+        self._check()
+
+    def _check(self) -> None:
+        if self.attributes.size != self.coef.size or (self.names is not None and len(self.names) != self.coef.size):
+            raise Misuse(
+                f"a predictor has one coefficient (and name) per attribute, not {self.coef.size} for {self.attributes.size}."
+            )
+        if np.any(np.diff(self.attributes) <= 0):
+            raise Misuse(
+                f"a predictor's attributes are distinct and ascending, not {self.attributes.tolist()}; sort them."
+            )
+        if self.attributes.size and not 0 <= self.attributes[0] <= self.attributes[-1] < self.n_attributes:
+            raise Misuse(
+                f"a predictor's attributes lie between 0 and {self.n_attributes - 1}, not {self.attributes.tolist()}."
+            )
+        if not (np.isfinite(self.coef).all() and np.isfinite(self.intercept)):
+            raise Misuse("a predictor's coefficients and intercept are finite numbers, but one is not.")
+
+    @classmethod
+    def from_dense(cls, theta: Floats, intercept: float = 0.0) -> "Predictor":
+        """The predictor whose coefficients are the non-zero entries of ``theta``."""
+        attributes = np.flatnonzero(theta)
+        return cls(attributes, theta[attributes], intercept, theta.size)
+
+    def to_dense(self) -> Floats:
+        """All ``n_attributes`` coefficients, zeros included."""
+        theta = np.zeros(self.n_attributes)
+        theta[self.attributes] = self.coef
+        return theta
+
+    def named(self, names: tuple[str, ...] | None) -> "Predictor":
+        """The same predictor, knowing what its attributes are called; ``names`` are those of all attributes."""
+        if names is None:
+            return self
+        mine = (names[j] for j in self.attributes)
+        return Predictor(self.attributes, self.coef, self.intercept, self.n_attributes, mine)
+
+    def labels(self) -> list[str]:
+        """What to call each attribute: its name, or ``x`` and its number."""
+        return list(self.names) if self.names is not None else [f"x{j}" for j in self.attributes]
+
+    def predict(self, X: Any) -> Floats:
+        """Predict one number per example, touching only the columns that are needed.
+
+        ``X`` is an array, a sparse matrix or a frame with all attributes; a frame may also hold nothing but the
+        needed columns, found by name.
+        """
+        table = as_table(X)
+        columns = self._columns(table)
+        needed = table.read(slice(0, table.shape[0]), columns)
+        bad = np.argwhere(~np.isfinite(needed))
+        if bad.size:
+            example, place = bad[0]
+            raise BadData(
+                f"a value that is needed must be a finite number, but {self.labels()[place]!r} of example {example} is "
+                f"{needed[example, place]}; fill it in or leave the example out."
+            )
+        return needed @ self.coef + self.intercept
+
+    def _columns(self, table: Table) -> Ints:
+        """Where in ``table`` the needed attributes stand."""
+        if self.names is not None and table.names is not None:
+            place = {name: column for column, name in enumerate(table.names)}
+            missing = [name for name in self.names if name not in place]
+            if missing:
+                raise BadData(
+                    f"the predictor needs columns that are not there: {_listed(missing)}; add or rename them."
+                )
+            return np.array([place[name] for name in self.names], dtype=np.int64)
+        if table.shape[1] != self.n_attributes:
+            raise BadData(
+                f"X must have the {self.n_attributes} attributes that the predictor was made for, not {table.shape[1]}; "
+                "a frame with names may have fewer."
+            )
+        return self.attributes
+
+    def __repr__(self) -> str:
+        terms = "".join(
+            f" {'-' if c < 0 else '+'} {abs(c):.4g}·{name}"
+            for c, name in zip(self.coef[:8], self.labels(), strict=False)
+        )
+        more = " + ..." if self.coef.size > 8 else ""
+        formula = f"{self.intercept:.4g}{terms}{more}"
+        return f"Predictor({self.attributes.size} of {self.n_attributes} attributes: {formula})"
+
+
+def _listed(names: Iterable[str], at_most: int = 5) -> str:
+    names = list(names)
+    return ", ".join(map(repr, names[:at_most])) + (f" and {len(names) - at_most} more" if len(names) > at_most else "")

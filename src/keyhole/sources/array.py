@@ -1,0 +1,119 @@
+"""Examples that are in memory: numpy arrays, sparse matrices, frames."""
+
+from typing import Any
+
+import numpy as np
+
+from keyhole.arrays import Floats, Ints
+from keyhole.errors import BadData, Misuse
+from keyhole.query import Query
+from keyhole.schedule import whole
+from keyhole.sources.source import CHUNK, Answer, add, summarise
+from keyhole.table import Rows, Table, as_floats, as_table
+
+
+class ArraySource:
+    """Examples from a table in memory, in order, each used once.
+
+    Parameters
+    ----------
+    X
+        Examples by attributes: a numpy array (any order, any real type, memory-mapped or not), a scipy sparse matrix, or
+        a pandas, polars or pyarrow table, whose column names are kept.
+    y
+        The targets; for a frame it may be the name of the column that holds them.
+    shuffle
+        Whether to take the examples in a random order, drawn from ``seed``.
+    passes
+        How often every example may be used. The paper uses each once; every further look is on the bill again.
+
+    Examples
+    --------
+    >>> source = ArraySource(np.eye(3), np.array([1.0, 2.0, 3.0]))
+    >>> source.n_attributes, source.remaining()
+    (3, 3)
+    """
+
+    def __init__(self, X: Any, y: Any, *, shuffle: bool = False, seed: int | None = None, passes: int = 1) -> None:
+        table = as_table(X)
+        self._table = table
+        self._columns, self._y = _split(table, y)
+        n, d = table.shape[0], self._columns.size
+        if n == 0 or d == 0:
+            raise BadData(
+                f"a source needs at least one example and one attribute, but got {n} examples of {d} attributes"
+                " (0 sample(s) or 0 feature(s))."
+            )
+        if self._y.size != n:
+            raise BadData(f"there must be one target per example, but got {self._y.size} targets for {n} examples.")
+        self._y.flags.writeable = False  # statistics are shown slices of it
+        self._passes = whole(passes, "passes")
+        self._shuffle = shuffle
+        self._seed = np.random.SeedSequence(seed)
+        self._used = 0
+        self._permuted: tuple[int, Ints] | None = None
+
+    @property
+    def n_attributes(self) -> int:
+        """The number of columns, the target not counted."""
+        return int(self._columns.size)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The frame's column names, the target left out; None for arrays."""
+        names = self._table.names
+        return None if names is None else tuple(names[j] for j in self._columns)
+
+    def remaining(self) -> int:
+        """How many looks at an example are left."""
+        return self._passes * self._y.size - self._used
+
+    def answer(self, query: Query) -> Answer:
+        """Sum the query's statistic over the next examples."""
+        n = min(query.n_examples, self.remaining())
+        columns = self._columns[query.attributes]
+        total, used = None, self._used
+        while used < self._used + n:
+            rows = self._rows(used, self._used + n - used)
+            targets = self._y[rows]
+            values = self._table.read(rows, columns)
+            total = add(total, summarise(query, values, targets, rows=rows, names=self.names))
+            used += targets.size
+        self._used = used  # only now: a query that failed has used up nothing
+        return Answer(total, n)
+
+    def _rows(self, used: int, at_most: int) -> Rows:
+        """The rows that follow after ``used`` looks, as far as one pass and one chunk go."""
+        n_pass, start = divmod(used, self._y.size)
+        stop = min(start + min(at_most, CHUNK), self._y.size)
+        if not self._shuffle:
+            return slice(start, stop)
+        if self._permuted is None or self._permuted[0] != n_pass:
+            seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(n_pass,))
+            self._permuted = n_pass, np.random.default_rng(seed).permutation(self._y.size)
+        return self._permuted[1][start:stop]
+
+
+def _split(table: Table, y: Any) -> tuple[Ints, Floats]:
+    """The attribute columns of ``table``, and the targets, which may be one of its columns."""
+    columns = np.arange(table.shape[1])
+    if isinstance(y, str):
+        if table.names is None:
+            raise Misuse(f"the target can be given by name only for a frame, but {y!r} came with an array.")
+        if y not in table.names:
+            raise Misuse(f"the target must be one of the columns, but there is no column {y!r}.")
+        place = table.names.index(y)
+        targets = table.read(slice(0, table.shape[0]), columns[place : place + 1])[:, 0]
+        return np.delete(columns, place), targets
+    name = getattr(y, "name", None)
+    if table.names is not None and isinstance(name, str) and name in table.names:
+        raise BadData(
+            f"the target {name!r} is also an attribute, which would give the answer away; "
+            f"drop it from X, or pass X with y={name!r}."
+        )
+    targets = np.asarray(y)
+    if targets.ndim != 1:
+        raise BadData(f"y must be one-dimensional, one target per example, not of shape {targets.shape}.")
+    if targets.dtype.kind not in "biufO":
+        raise BadData(f"y must hold real numbers, not {targets.dtype}.")
+    return columns, as_floats(targets).view()  # a view: ours may be locked, the caller's stays as it is

@@ -1,0 +1,76 @@
+"""What a source of examples must do, and the two duties that all of them share."""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from keyhole.arrays import Floats
+from keyhole.errors import BadData
+from keyhole.query import Block, Query
+from keyhole.table import Rows
+
+
+class Answer(NamedTuple):
+    """The sum that a query asked for, and over how many examples it goes.
+
+    Fewer than asked for only when the source came to its end on the way.
+    """
+
+    value: Any
+    n_examples: int
+
+
+class Source(Protocol):
+    """Anything that can look at a few attributes of fresh examples.
+
+    Examples have an order, and every query takes the next ones: an example is used once.
+    """
+
+    @property
+    def n_attributes(self) -> int:
+        """How many attributes an example has."""
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """What the attributes are called, or None."""
+
+    def remaining(self) -> int | None:
+        """How many fresh examples are left; None where there is no end or nobody knows it."""
+
+    def answer(self, query: Query) -> Answer:
+        """Look at ``query.attributes`` of the next ``query.n_examples`` examples, and at nothing else."""
+
+
+#: Examples are summarised this many at a time, so that a large batch needs no large memory.
+CHUNK = 4096
+
+
+def summarise(query: Query, values: Floats, targets: Floats, *, rows: Rows, names: tuple[str, ...] | None) -> Any:
+    """The query's statistic of some examples, after making sure that every value looked at is a finite number.
+
+    ``rows`` are the numbers of these examples, for the sentence that names the culprit.
+    """
+    if not np.isfinite(targets).all():
+        place = int(np.flatnonzero(~np.isfinite(targets))[0])
+        raise BadData(
+            f"the target must be a finite number, but that of example {_number(rows, place)} is {targets[place]}; "
+            "fill it in or leave the example out."
+        )
+    if not np.isfinite(values).all():
+        place, column = map(int, np.argwhere(~np.isfinite(values))[0])
+        attribute = int(query.attributes[column])
+        called = f" ({names[attribute]!r})" if names is not None else ""
+        raise BadData(
+            f"a value that is looked at must be a finite number, but attribute {attribute}{called} of example "
+            f"{_number(rows, place)} is {values[place, column]}; fill it in or leave the example out."
+        )
+    return query.statistic(Block(query.attributes, values, targets))
+
+
+def _number(rows: Rows, place: int) -> int:
+    return int(rows.start + place if isinstance(rows, slice) else rows[place])
+
+
+def add(total: Any, piece: Any) -> Any:
+    """``total + piece``, where None stands for an empty sum."""
+    return piece if total is None else total + piece

@@ -1,0 +1,121 @@
+"""Sums over examples that learners ask for. Each adds up: the sum for two blocks is the sum of their sums."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyhole.arrays import Floats
+from keyhole.predictor import Predictor
+from keyhole.query import Block
+
+
+def residuals(predictor: Predictor, block: Block) -> Floats:
+    """theta.x - y of every example; the block must show all attributes of ``predictor``."""
+    places = np.searchsorted(block.attributes, predictor.attributes)
+    return block.values[:, places] @ predictor.coef + predictor.intercept - block.targets
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gradient:
+    """The sum of l'(theta.x) x = 2 (theta.x - y) x over the examples, on the attributes looked at.
+
+    >>> block = Block(np.array([0, 2]), np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([3.0, 1.0]))
+    >>> Gradient(Predictor([2], [1.0], n_attributes=3))(block)  # residuals -1 and 0
+    array([-2., -4.])
+    """
+
+    predictor: Predictor
+
+    def __call__(self, block: Block) -> Floats:
+        """The sum over ``block``, one number per attribute of it."""
+        return 2.0 * (residuals(self.predictor, block) @ block.values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualMoments:
+    """`ResidualSums` of the examples: what a learner needs that must also find scale, centre or step size.
+
+    ``probe`` is a direction, one number per attribute of an example; how far the examples spread along it tells how
+    curved the loss is there.
+    """
+
+    predictor: Predictor
+    probe: Floats
+    centre: Floats
+
+    def __call__(self, block: Block) -> "ResidualSums":
+        """The sums over ``block``."""
+        r = residuals(self.predictor, block)
+        mean = block.values.mean(axis=0)
+        centred = block.values - mean
+        v = self.probe[block.attributes]
+        along = centred @ v + (mean - self.centre[block.attributes]) @ v
+        return ResidualSums(
+            n=r.size,
+            mean=mean,
+            spread=np.einsum("ij,ij->j", centred, centred),
+            target_mean=float(block.targets.mean()),
+            residual_mean=float(r.mean()),
+            residual_spread=float(((r - r.mean()) ** 2).sum()),
+            cross=(r - r.mean()) @ centred,
+            along_probe=float(along @ along),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualSums:
+    """Means, centred squares and centred products; centred, so that huge values far from zero lose no digits."""
+
+    n: int
+    mean: Floats  # of each attribute
+    spread: Floats  # sum of (x - mean)^2
+    target_mean: float
+    residual_mean: float
+    residual_spread: float  # sum of (r - mean)^2
+    cross: Floats  # sum of (x - mean)(r - mean)
+    along_probe: float  # sum of (probe.(x - centre))^2
+
+    def __add__(self, other: "ResidualSums") -> "ResidualSums":
+        n = self.n + other.n
+        share = other.n / n
+        # Joining two centred sums costs the squared distance of their centres (Chan, Golub & LeVeque 1983).
+        lever = self.n * share
+        shift, r_shift = other.mean - self.mean, other.residual_mean - self.residual_mean
+        return ResidualSums(
+            n=n,
+            mean=self.mean + share * shift,
+            spread=self.spread + other.spread + lever * shift**2,
+            target_mean=self.target_mean + share * (other.target_mean - self.target_mean),
+            residual_mean=self.residual_mean + share * r_shift,
+            residual_spread=self.residual_spread + other.residual_spread + lever * r_shift**2,
+            cross=self.cross + other.cross + lever * shift * r_shift,
+            along_probe=self.along_probe + other.along_probe,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """`MomentSums` of the attributes looked at and the target: all that least squares needs."""
+
+    def __call__(self, block: Block) -> "MomentSums":
+        """The sums over ``block``."""
+        joint = np.column_stack([block.values, block.targets])
+        mean = joint.mean(axis=0)
+        centred = joint - mean
+        return MomentSums(block.targets.size, mean, centred.T @ centred)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MomentSums:
+    """Count, means and centred products of the attributes looked at, the target as the last column."""
+
+    n: int
+    mean: Floats
+    products: Floats
+
+    def __add__(self, other: "MomentSums") -> "MomentSums":
+        n = self.n + other.n
+        share = other.n / n
+        shift = other.mean - self.mean
+        products = self.products + other.products + self.n * share * np.outer(shift, shift)
+        return MomentSums(n, self.mean + share * shift, products)

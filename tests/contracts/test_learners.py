@@ -1,0 +1,59 @@
+"""Every learner keeps the promises of `keyhole.testing.LearnerContract`."""
+
+import numpy as np
+
+import keyhole as kh
+from keyhole.testing import LearnerContract
+
+
+class TestExploration(LearnerContract):
+    def make(self):
+        return kh.Exploration(n_observed=6, n_nonzero_coefs=3)
+
+
+class TestExplorationAsInThePaper(LearnerContract):
+    def make(self):
+        return kh.Exploration(n_observed=6, n_nonzero_coefs=3, step_size=0.1, batch_size=30)
+
+
+class TestExplorationWithScaleAndIntercept(LearnerContract):
+    def make(self):
+        return kh.Exploration(n_observed=6, n_nonzero_coefs=3, scale="seen", fit_intercept=True)
+
+
+class TestExplorationWithEverythingInSight(LearnerContract):
+    def make(self):
+        return kh.Exploration(n_observed=12, n_nonzero_coefs=12, batch_size=50)
+
+
+class TestExploitation(LearnerContract):
+    def make(self):
+        return kh.Exploitation(start=kh.Predictor([0, 1, 2], np.full(3, 0.1), n_attributes=12))
+
+
+class TestHybrid(LearnerContract):
+    def make(self):
+        return kh.Hybrid(n_observed=6, n_nonzero_coefs=3)
+
+
+class TestHybridAsInThePaper(LearnerContract):
+    def make(self):
+        return kh.Hybrid(
+            n_observed=6,
+            n_nonzero_coefs=3,
+            step_size=0.1,
+            exploration_batch_size=[20, 30, [40, 50, 60]],
+            exploitation_batch_size=25,
+            exploitation_updates=[4, 5, 6],
+            n_rounds=4,
+        )
+
+
+class TestHybridWithIntercept(LearnerContract):
+    def make(self):
+        return kh.Hybrid(n_observed=6, n_nonzero_coefs=3, fit_intercept=True)
+
+
+class TestHybridWithScale(LearnerContract):
+    def make(self):
+        return kh.Hybrid(n_observed=6, n_nonzero_coefs=3, scale="seen")
