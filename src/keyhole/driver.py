@@ -127,7 +127,7 @@ class Session:
     ) -> Stopped:
         """Answer queries until something ends it, and say what.
 
-        ``in_pieces`` also uses the last few examples, too few for the query at hand; the next source then adds the rest.
+        ``in_pieces`` also uses the last few examples, too few for the query at hand; the next source adds the rest.
         """
         try:
             while self._round is not None:
@@ -156,8 +156,8 @@ class Session:
         needed = [query.n_examples for query in self._round.queries]
         if sum(needed) > examples:
             raise Misuse(
-                f"the first round asks for {sum(needed):,} examples ({len(needed)} queries of up to {max(needed):,}), but the source "
-                f"has n_samples={examples}; use smaller batches or a larger n_observed."
+                f"the first round asks for {sum(needed):,} examples ({len(needed)} queries of up to {max(needed):,}), "
+                f"but the source has n_samples={examples}; use smaller batches or a larger n_observed."
             )
 
     def _answer_next(self, meter: Meter, *, in_pieces: bool) -> Stopped | None:

@@ -66,7 +66,8 @@ class Predictor:
     def _check(self) -> None:
         if self.attributes.size != self.coef.size or (self.names is not None and len(self.names) != self.coef.size):
             raise Misuse(
-                f"a predictor has one coefficient (and name) per attribute, not {self.coef.size} for {self.attributes.size}."
+                f"a predictor has one coefficient (and name) per attribute, "
+                f"not {self.coef.size} for {self.attributes.size}."
             )
         if np.any(np.diff(self.attributes) <= 0):
             raise Misuse(
@@ -132,8 +133,8 @@ class Predictor:
             return np.array([place[name] for name in self.names], dtype=np.int64)
         if table.shape[1] != self.n_attributes:
             raise BadData(
-                f"X must have the {self.n_attributes} attributes that the predictor was made for, not {table.shape[1]}; "
-                "a frame with names may have fewer."
+                f"X must have the {self.n_attributes} attributes that the predictor was made for, "
+                f"not {table.shape[1]}; a frame with names may have fewer."
             )
         return self.attributes
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from keyhole.optional import need
+from keyhole.plot import plot_run
 from keyhole.predictor import Predictor
 from keyhole.query import Learner
 from keyhole.sources import Bill, Stopped
@@ -40,7 +40,7 @@ class Result:
         ``error`` turns a predictor into a number, such as ``source.risk`` or a test error; with it the learning
         curve is drawn, too.
         """
-        return need("keyhole.plot", extra="plot").plot_result(self, error=error)
+        return plot_run(self.predictor, self.bill, self.trace, error=error)
 
     def __str__(self) -> str:
         lines = [
@@ -64,8 +64,9 @@ class Result:
             for name, coef, looks in self._terms()
         )
         ending = f"stopped because {self.stopped}" if self.stopped is not None else "was broken off by an error"
+        looked_at = html.escape(f"{self.bill} and {ending}")
         return (
-            f"<p><b>{type(self.learner).__name__}</b> looked at {html.escape(str(self.bill))} and {html.escape(ending)}.</p>"
+            f"<p><b>{type(self.learner).__name__}</b> looked at {looked_at}.</p>"
             f"<table><tr><th>attribute</th><th>coefficient</th><th>looks</th></tr>{rows}"
             f"<tr><td>intercept</td><td>{self.predictor.intercept:.5g}</td><td></td></tr></table>"
         )

@@ -6,7 +6,6 @@ counted from 0. Where the paper has two indices, {B_{t,k}}, the entry for round 
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,10 @@ def at(schedule: Any, index: int) -> Any:
     return schedule
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.complexfloating)
+
+
 def whole(value: Any, name: str, least: int = 1) -> int:
     """``value`` as a whole number of at least ``least``, or a sentence about ``name``.
 
@@ -36,8 +39,7 @@ def whole(value: Any, name: str, least: int = 1) -> int:
     Traceback (most recent call last):
     keyhole.errors.Misuse: batch_size must be a whole number of at least 1, not 0.
     """
-    ok = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value) and value == int(value)
-    if not ok or value < least:
+    if not _is_number(value) or not np.isfinite(value) or value != int(value) or value < least:
         raise Misuse(f"{name} must be a whole number of at least {least}, not {value!r}.")
     return int(value)
 
@@ -49,7 +51,7 @@ def positive(value: Any, name: str) -> float:
     Traceback (most recent call last):
     keyhole.errors.Misuse: step_size must be a positive number, not -1.
     """
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
+    if not _is_number(value) or not 0 < float(value) < np.inf:
         raise Misuse(f"{name} must be a positive number, not {value!r}.")
     return float(value)
 
@@ -60,7 +62,7 @@ def at_least_one(value: Any, name: str) -> int:
     >>> at_least_one(100 * 1.2**2, "batch_size")
     144
     """
-    if not isinstance(value, Real) or isinstance(value, bool) or not 1 <= float(value) < np.inf:
+    if not _is_number(value) or not 1 <= float(value) < np.inf:
         raise Misuse(f"{name} must be a number of at least 1, not {value!r}; it counts examples.")
     return int(np.ceil(round(float(value), 9)))  # 144.00000000000003 is 144
 

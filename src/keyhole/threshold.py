@@ -11,8 +11,8 @@ def largest(magnitude: Floats, s: int) -> Ints:
     >>> largest(np.array([3.0, 5.0, 3.0]), 2)
     array([0, 1])
     """
-    if s >= magnitude.size:
-        return np.arange(magnitude.size)
+    if s <= 0 or s >= magnitude.size:
+        return np.arange(magnitude.size if s > 0 else 0)
     # Everything above the s-th largest is in; what equals it competes for the places left, lower index first.
     # A partition finds that value in O(d), where a stable sort would need O(d log d).
     cut = np.partition(magnitude, magnitude.size - s)[magnitude.size - s]

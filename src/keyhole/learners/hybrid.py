@@ -33,8 +33,8 @@ class Hybrid:
     step_size
         eta: a number, a schedule over all updates, or "auto" for 1/(4 L_s) with L_s estimated from what was seen.
     exploration_batch_size, exploitation_batch_size
-        {B_{t,k}^-} and {B_{t,k}}: a number, a schedule over the rounds k (whose entries may be schedules over the updates t
-        of the round), or "auto" for batches that start small and grow.
+        {B_{t,k}^-} and {B_{t,k}}: a number, a schedule over the rounds k (whose entries may be schedules over the
+        updates t of the round), or "auto" for batches that start small and grow.
     exploration_updates, exploitation_updates
         {T_k^-} and {T_k}: a number or a schedule over the rounds k.
     n_rounds

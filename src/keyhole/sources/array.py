@@ -18,8 +18,8 @@ class ArraySource:
     Parameters
     ----------
     X
-        Examples by attributes: a numpy array (any order, any real type, memory-mapped or not), a scipy sparse matrix, or
-        a pandas, polars or pyarrow table, whose column names are kept.
+        Examples by attributes: a numpy array (any order, any real type, memory-mapped or not), a scipy sparse matrix,
+        or a pandas, polars or pyarrow table, whose column names are kept.
     y
         The targets; for a frame it may be the name of the column that holds them.
     shuffle
@@ -38,6 +38,8 @@ class ArraySource:
         table = as_table(X)
         self._table = table
         self._columns, self._y = _split(table, y)
+        #: The frame's column names, the target left out; None for arrays.
+        self.names = None if table.names is None else tuple(table.names[j] for j in self._columns)
         n, d = table.shape[0], self._columns.size
         if n == 0 or d == 0:
             raise BadData(
@@ -57,12 +59,6 @@ class ArraySource:
     def n_attributes(self) -> int:
         """The number of columns, the target not counted."""
         return int(self._columns.size)
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """The frame's column names, the target left out; None for arrays."""
-        names = self._table.names
-        return None if names is None else tuple(names[j] for j in self._columns)
 
     def remaining(self) -> int:
         """How many looks at an example are left."""

@@ -1,0 +1,161 @@
+"""CSV and Parquet files: columns with names, one of which is the target."""
+
+import shlex
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from keyhole.arrays import AnyArray, Floats
+from keyhole.cli.reading import Columns, Examples, Outline, refuse_unknown
+from keyhole.cli.words import listed
+from keyhole.errors import BadData, Misuse
+from keyhole.optional import need
+from keyhole.predictor import Predictor
+from keyhole.table import refuse_repeated
+
+
+class Reader(Protocol):
+    """What CSV and Parquet each do in their own way."""
+
+    names: list[str]  # of all columns, as they stand in the file
+
+    def count(self) -> int:
+        """The number of rows."""
+
+    def types(self, columns: Sequence[str]) -> dict[str, Any]:
+        """The Arrow type of each of these columns."""
+
+    def read(self, columns: Sequence[str]) -> Any:
+        """These columns, at least one, as an Arrow table in this order."""
+
+
+class TableFile:
+    """A table whose columns are attributes, but for the target and what is ignored."""
+
+    def __init__(self, path: str, reader: Reader) -> None:
+        self._path = path
+        self._reader = reader
+        if all(map(_is_number, reader.names)):
+            raise BadData(
+                f"the first line of {path} must hold the names of the columns, but it holds only numbers; add a header."
+            )
+        refuse_repeated(reader.names)
+
+    def outline(self, target: str | None, ignore: Sequence[str]) -> Outline:
+        """The columns that are neither target nor ignored."""
+        there = self._reader.names
+        if target is None:
+            raise Misuse(f"--target must name the column to predict; there are {listed(there)}.")
+        refuse_unknown([target], there, "--target must name a column")
+        refuse_unknown(ignore, there, "--ignore must name columns")
+        if target in ignore:
+            raise Misuse(f"the target cannot be ignored, but --ignore names {target!r}, too; drop one of the two.")
+        names = tuple(name for name in there if name not in {target, *ignore})
+        if not names:
+            raise BadData(f"there must be at least one attribute, but {self._path} has none beside {target!r}.")
+        return Outline(target, len(names), names)
+
+    def count(self) -> int:
+        """The number of rows."""
+        return self._reader.count()
+
+    def examples(self, outline: Outline) -> Examples:
+        """All attributes and the target."""
+        names, target = list(outline.names or ()), outline.target
+        others = self._not_numbers([*names, target])
+        if target in others:
+            raise BadData(f"the target {target!r} must hold numbers, but holds {others[target]}; encode it as a number.")
+        if others:
+            ignore = " ".join(f"--ignore {shlex.quote(name)}" for name in list(others)[:5])
+            more = " and so on" if len(others) > 5 else ""
+            raise BadData(
+                f"attributes must hold numbers, but {_with_kinds(others)}; encode them, or leave them out with {ignore}{more}."
+            )
+        table = self._reader.read([*names, target])
+        if table.num_rows == 0:
+            raise BadData(f"{self._path} must hold at least one example, but has only a header; check how it was made.")
+        return Examples(_matrix(table.select(names)), _floats(table.column(target)), tuple(names))
+
+    def columns(self, predictor: Predictor, target: str | None) -> Columns:
+        """The needed columns by name; by place where the model knows no names."""
+        needed = self._needed(predictor, target)
+        wanted = [*needed, target] if target is not None and target in self._reader.names else needed
+        others = self._not_numbers(wanted)
+        if others.keys() & set(needed):
+            raise BadData(f"the model needs numbers, but {_with_kinds(others)}; encode them as the model was learned.")
+        table = self._reader.read(wanted) if wanted else None
+        X = _matrix(table.select(needed)) if needed else np.empty((self.count(), 0))
+        known = target in wanted and target not in others
+        return Columns(X, _floats(table.column(target)) if known else None)
+
+    def _needed(self, predictor: Predictor, target: str | None) -> list[str]:
+        there = self._reader.names
+        if predictor.names is not None:
+            missing = [name for name in predictor.names if name not in there]
+            if missing:
+                raise BadData(f"the model needs columns that {self._path} lacks: {listed(missing)}; add or rename them.")
+            return list(predictor.names)
+        attributes = [name for name in there if name != target]
+        if predictor.attributes.size and len(attributes) != predictor.n_attributes:
+            raise BadData(
+                f"the model knows its attributes by place only, so {self._path} must have all {predictor.n_attributes} of "
+                f"them, not {len(attributes)}; give it the columns that it was learned from."
+            )
+        return [attributes[j] for j in predictor.attributes]
+
+    def _not_numbers(self, columns: Sequence[str]) -> dict[str, str]:
+        """Those of the columns that do not hold numbers, and what they hold."""
+        types = self._reader.types(columns) if columns else {}
+        return {name: _in_words(kind) for name, kind in types.items() if not is_number_type(kind)}
+
+
+def is_number_type(kind: Any) -> bool:
+    """Whether an Arrow type can be read as numbers; a column without any value can."""
+    types = need("pyarrow.types", extra="cli")
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return any(test(kind) for test in tests)
+
+
+def _in_words(kind: Any) -> str:
+    types = need("pyarrow.types", extra="cli")
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_string(kind) or types.is_large_string(kind):
+        return "text"
+    return "dates" if types.is_temporal(kind) else f"{kind} values"
+
+
+def _with_kinds(others: dict[str, str]) -> str:
+    """The names and what they hold; all in one when they hold the same."""
+    kinds = sorted(set(others.values()))
+    return f"{listed(others)} {'holds' if len(others) == 1 else 'hold'} {' or '.join(kinds)}"
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _floats(column: Any) -> Floats:
+    """A column as float64; what is missing becomes NaN, which is refused when, and only when, it is looked at."""
+    floats = column.cast(need("pyarrow", extra="cli").float64(), safe=False).to_numpy()
+    return np.array(floats, dtype=np.float64)
+
+
+def _matrix(table: Any) -> AnyArray:
+    """An Arrow table as one array, examples by attributes; float32 stays as narrow as it is."""
+    pyarrow = need("pyarrow", extra="cli")
+    narrow = all(kind == pyarrow.float32() for kind in table.schema.types)
+    kind = pyarrow.float32() if narrow else pyarrow.float64()
+    X = np.empty(table.shape, dtype=np.float32 if narrow else np.float64)
+    start = 0
+    # A few rows at a time, so that what is written column by column stays in the processor's cache.
+    for batch in table.to_batches(max_chunksize=1024):
+        for j, column in enumerate(batch.columns):
+            X[start : start + batch.num_rows, j] = column.cast(kind, safe=False).to_numpy(zero_copy_only=False)
+        start += batch.num_rows
+    return X

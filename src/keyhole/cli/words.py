@@ -1,0 +1,60 @@
+"""Words for sentences: lists of names, near misses, and counts. Imports nothing heavy."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def listed(names: Iterable[str], at_most: int = 5) -> str:
+    """The first few names, quoted, and how many more there are.
+
+    >>> listed(["a", "b", "c"], at_most=2)
+    "'a', 'b' and 1 more"
+    """
+    names = list(names)
+    more = f" and {len(names) - at_most} more" if len(names) > at_most else ""
+    return ", ".join(map(repr, names[:at_most])) + more
+
+
+def instead_of(name: str, names: Iterable[str], kind: str = "column") -> str:
+    """What to say about a name that is not there: what is near it, or else what there is; it ends the sentence.
+
+    >>> instead_of("prise", ["price", "area"])
+    "there is no column 'prise'; did you mean 'price'?"
+    >>> instead_of("zzz", ["price", "area"])
+    "there is no column 'zzz'; there are 'price', 'area'."
+    """
+    names = list(names)
+    folded = {other.casefold().strip(): other for other in reversed(names)}
+    near = [folded[match] for match in get_close_matches(name.casefold().strip(), folded, n=3)]
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {listed(names) or 'none'}."
+    return f"there is no {kind} {name!r}; {hint}"
+
+
+def share(part: float, whole: float) -> str:
+    """A share in per cent, with as many digits as it takes to see it.
+
+    >>> share(1, 3), share(1, 3000), share(0, 5), share(2, 2)
+    ('33.3 %', '0.033 %', '0 %', '100 %')
+    """
+    percent = 100.0 * part / whole if whole else 0.0
+    return f"{percent:.3g} %" if percent < 100 else f"{percent:.0f} %"
+
+
+def number(value: float) -> str:
+    """A number as people write it: whole ones with commas, very large ones with an exponent.
+
+    >>> number(12345), number(0.125), number(6733676336123)
+    ('12,345', '0.125', '6.73e+12')
+    """
+    if abs(value) >= 1e10:
+        return f"{float(value):.3g}"
+    return f"{int(value):,}" if float(value).is_integer() else f"{value:,.5g}"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """A count and its noun.
+
+    >>> plural(1, "query", "queries"), plural(2, "query", "queries")
+    ('1 query', '2 queries')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,50 @@
+"""Where results go: a file that is whole or not there, and JSON for machines."""
+
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from keyhole.errors import Misuse
+
+#: The shape of what --json prints; it grows when a key changes its meaning.
+JSON_VERSION = 1
+
+
+def say_json(content: dict[str, Any]) -> None:
+    """One JSON object on stdout, its version first."""
+    click.echo(json.dumps({"version": JSON_VERSION, **content}, indent=2, allow_nan=False))
+
+
+def check_output(path: str | None, *, keep: str | None = None) -> None:
+    """Make sure that ``path`` can be written before anything is paid for; ``keep`` must not be written over."""
+    if path is None:
+        return
+    target = Path(path)
+    if keep is not None and target.exists() and Path(keep).exists() and target.samefile(keep):
+        raise Misuse(f"the output must not replace what is read, but -o names {path}; choose another name.")
+    with writing(path):
+        if target.is_dir():
+            raise IsADirectoryError(None, "it is a folder")
+        if not target.exists() or target.is_file():
+            trial = Path(os.path.realpath(target)).with_name(f".keyhole-{secrets.token_hex(8)}.tmp")
+            trial.open("xb").close()
+            trial.unlink()
+
+
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Turn what the operating system says about an output into a sentence."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as failure:
+        raise Misuse(
+            f"the output {path} must be a file that can be written, but: {failure.strerror}; choose another place."
+        ) from None

@@ -1,0 +1,171 @@
+"""The meter, driven by random and by malicious learners."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import keyhole as kh
+from keyhole.query import Query, Round
+from keyhole.sources import Answer, Limits, Meter
+from keyhole.testing import Collected, SpySource
+
+N, D, ALLOWED = 60, 6, 3
+
+
+def examples():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(N, D)), rng.normal(size=N)
+
+
+def spy_and_meter(**settings):
+    spy = SpySource(*examples())
+    return spy, Meter(spy, n_observed=ALLOWED, **settings)
+
+
+queries = st.builds(
+    Query,
+    attributes=st.one_of(
+        st.lists(st.integers(-2, D + 1), max_size=D + 2).map(np.array),  # any order, repeated, out of range, too many
+        st.lists(st.integers(0, D - 1), unique=True, max_size=ALLOWED).map(sorted).map(np.array),  # well-behaved
+        st.sampled_from([np.array([0.5]), np.array([[0, 1]]), np.array(["a"]), np.array([True]), [0, 1], "01", None]),
+    ),
+    n_examples=st.one_of(st.integers(-3, 25), st.sampled_from([2.5, float("nan"), float("inf"), "3", None, True])),
+    statistic=st.just(Collected()),
+)
+
+
+@given(st.lists(queries, max_size=12), st.integers(0, 100), st.integers(0, 150), st.integers(0, 100))
+def test_whatever_is_asked_nothing_passes_that_is_not_allowed_or_not_billed(asked, examples_, values, cost):
+    prices = np.array([0.1, 0.1, 0.1, 1.0, 2.0, 0.0])
+    spy, meter = spy_and_meter(prices=prices, limits=Limits(examples_, values, cost))
+
+    for query in asked:
+        before = spy.looked_at.sum()
+        try:
+            meter.answer(query)
+        except kh.Misuse:
+            assert spy.looked_at.sum() == before
+
+    looks = spy.looked_at
+    assert looks.sum(axis=1).max() <= ALLOWED
+    assert meter.bill.values == looks.sum() <= values
+    assert meter.bill.per_attribute.tolist() == looks.sum(axis=0).tolist()
+    assert meter.bill.examples == N - spy.remaining() <= examples_
+    assert meter.bill.cost == pytest.approx(looks.sum(axis=0) @ prices)
+    assert meter.bill.cost <= cost * (1 + 1e-9)
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """Asks for one attribute more than it may."""
+
+    n_observed: int = ALLOWED
+    n_nonzero_coefs: int = 1
+
+    def run(self, n_attributes, rng):
+        yield Round([Query(np.arange(self.n_observed + 1), 5, Collected())])
+
+
+def test_more_attributes_than_allowed_are_an_error_before_anything_is_read():
+    spy = SpySource(*examples())
+
+    with pytest.raises(kh.BudgetExceeded, match="may look at 3 attributes of an example, not 4; nothing was read"):
+        kh.learn(Greedy(), spy)
+
+    assert not spy.looked_at.any()
+
+
+def test_a_query_that_changes_under_the_meters_hands_is_billed_as_it_was_read():
+    spy, meter = spy_and_meter()
+    attributes = np.array([0, 1])
+
+    def turncoat(block):
+        attributes[:] = [4, 5]
+        return 0
+
+    meter.answer(Query(attributes, 5, turncoat))
+
+    assert meter.bill.per_attribute.tolist() == [5, 5, 0, 0, 0, 0] == spy.looked_at.sum(axis=0).tolist()
+
+
+class Failing(SpySource):
+    def answer(self, query):
+        if self.remaining() < N - 10:
+            raise ConnectionError("the line went dead")
+        return super().answer(query)
+
+
+def test_a_source_that_fails_half_way_is_not_paid_for_what_it_did_not_deliver():
+    source = Failing(*examples())
+    learner = kh.Exploration(n_observed=3, n_nonzero_coefs=1, step_size=0.1, batch_size=5)
+
+    with pytest.raises(kh.SourceFailed, match=r"after 15 examples \(ConnectionError: the line went dead") as caught:
+        kh.learn(learner, source)
+
+    assert caught.value.result.bill.values == source.looked_at.sum() == caught.value.result.bill.cost
+    assert len(caught.value.result.trace) == 1
+
+
+def test_a_source_that_ends_early_is_paid_for_what_it_delivered():
+    class Short(SpySource):
+        def remaining(self):
+            return None
+
+        def answer(self, query):
+            return Answer(1.0, 2)
+
+    meter = Meter(Short(*examples()), n_observed=3)
+
+    meter.answer(Query(np.array([0, 4]), 7, Collected()))
+
+    assert (meter.bill.examples, meter.bill.values) == (2, 4)
+
+
+def test_prices_may_be_given_by_name_and_are_one_where_not_named():
+    pd = pytest.importorskip("pandas")
+    X, y = examples()
+    source = kh.ArraySource(pd.DataFrame(X, columns=list("abcdef")), y)
+    meter = Meter(source, n_observed=3, prices={"b": 2.5})
+
+    meter.answer(Query(np.array([0, 1]), 4, Collected()))
+
+    assert meter.bill.cost == 4 * (1 + 2.5)
+
+
+@pytest.mark.parametrize(
+    ("prices", "sentence"),
+    [
+        ([1.0, 2.0], "prices must be 6 numbers"),
+        ([1.0, 2.0, 3.0, 4.0, 5.0, -1.0], "none negative"),
+        ([1.0, 2.0, 3.0, 4.0, 5.0, np.nan], "prices must be 6 numbers"),
+        ({"age": 3.0}, "there is no attribute 'age'"),
+    ],
+)
+def test_a_price_list_that_does_not_fit_is_refused(prices, sentence):
+    with pytest.raises(kh.Misuse, match=sentence):
+        spy_and_meter(prices=prices)
+
+
+@pytest.mark.parametrize("limit", [{"max_examples": -1}, {"max_values": 1.5}, {"max_cost": -2}, {"max_cost": np.nan}])
+def test_a_limit_that_is_no_limit_is_refused(limit):
+    with pytest.raises(kh.Misuse, match=f"{next(iter(limit))} must be"):
+        Limits(**limit)
+
+
+def test_a_meter_without_a_source_answers_nothing():
+    _, meter = spy_and_meter()
+    meter.disconnect()
+
+    assert meter.remaining() == 0
+    with pytest.raises(kh.Misuse, match="connected to a source"):
+        meter.answer(Query(np.array([0]), 1, Collected()))
+
+
+def test_a_run_goes_on_only_with_as_many_attributes_as_it_began_with():
+    _, meter = spy_and_meter()
+
+    with pytest.raises(kh.Misuse, match="began with 6 attributes goes on with as many, not 2"):
+        meter.connect(kh.ArraySource(np.eye(2), np.ones(2)))

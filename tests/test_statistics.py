@@ -1,0 +1,91 @@
+"""Statistics, against their definitions, and that they add up."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import keyhole as kh
+from keyhole.query import Block
+from keyhole.statistics import Gradient, Moments, ResidualMoments
+
+ATTRIBUTES = np.array([0, 2, 3])
+
+
+def some_block(n=7, offset=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    return Block(ATTRIBUTES, offset + rng.normal(size=(n, 3)), rng.normal(size=n))
+
+
+def in_two(block, cut):
+    return (
+        Block(block.attributes, block.values[:cut], block.targets[:cut]),
+        Block(block.attributes, block.values[cut:], block.targets[cut:]),
+    )
+
+
+PREDICTOR = kh.Predictor([2, 3], [1.5, -1.0], intercept=0.25, n_attributes=5)
+
+
+def test_the_gradient_is_the_derivative_of_the_squared_error():
+    block, step = some_block(), 1e-6
+
+    def loss(w):
+        return np.sum((block.values @ w + 0.25 - block.targets) ** 2)
+
+    w = np.array([0.0, 1.5, -1.0])
+    numerical = [(loss(w + step * e) - loss(w - step * e)) / (2 * step) for e in np.eye(3)]
+    np.testing.assert_allclose(Gradient(PREDICTOR)(block), numerical, rtol=1e-6)
+
+
+def test_residual_moments_are_what_numpy_finds():
+    block = some_block()
+    X, r = block.values, block.values[:, 1] * 1.5 - block.values[:, 2] + 0.25 - block.targets
+    probe, centre = np.array([1.0, 9.0, 2.0, -1.0, 9.0]), np.array([0.5, 9.0, -1.0, 0.0, 9.0])
+
+    sums = ResidualMoments(PREDICTOR, probe, centre)(block)
+
+    np.testing.assert_allclose(sums.mean, X.mean(axis=0))
+    np.testing.assert_allclose(sums.spread, 7 * X.var(axis=0))
+    np.testing.assert_allclose(sums.cross, 7 * np.array([np.cov(x, r, bias=True)[0, 1] for x in X.T]))
+    np.testing.assert_allclose([sums.residual_mean, sums.residual_spread], [r.mean(), 7 * r.var()])
+    np.testing.assert_allclose(sums.along_probe, np.sum(((X - [0.5, -1.0, 0.0]) @ [1.0, 2.0, -1.0]) ** 2))
+    assert sums.target_mean == pytest.approx(block.targets.mean())
+
+
+def test_moments_are_what_numpy_finds():
+    block = some_block()
+    joint = np.column_stack([block.values, block.targets])
+
+    sums = Moments()(block)
+
+    np.testing.assert_allclose(sums.mean, joint.mean(axis=0))
+    np.testing.assert_allclose(sums.products, 7 * np.cov(joint.T, bias=True))
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [Gradient(PREDICTOR), ResidualMoments(PREDICTOR, np.arange(5.0), np.ones(5)), Moments()],
+    ids=["Gradient", "ResidualMoments", "Moments"],
+)
+@given(cut=st.integers(1, 6), offset=st.sampled_from([0.0, 1e6]))
+def test_the_sum_over_two_blocks_is_the_sum_of_their_sums(statistic, cut, offset):
+    block = some_block(offset=offset)
+    first, second = in_two(block, cut)
+
+    apart, together = statistic(first) + statistic(second), statistic(block)
+
+    for part, whole in zip(fields(apart), fields(together), strict=True):
+        np.testing.assert_allclose(part, whole, rtol=1e-7, atol=1e-6 * max(1.0, offset**2 * 1e-9))
+
+
+def fields(sums):
+    return [sums] if isinstance(sums, np.ndarray) else [getattr(sums, name) for name in sums.__slots__]
+
+
+def test_a_huge_offset_costs_no_digits_of_the_spread():
+    near, far = some_block(offset=0.0), some_block(offset=1e9)
+    statistic = ResidualMoments(kh.Predictor([], [], n_attributes=5), np.zeros(5), np.zeros(5))
+    first, second = in_two(far, 3)
+
+    np.testing.assert_allclose((statistic(first) + statistic(second)).spread, statistic(near).spread, rtol=1e-6)
