@@ -146,7 +146,8 @@ class Scripted:
     n_nonzero_coefs: int = 2
 
     def run(self, n_attributes, rng):
-        yield from self.rounds
+        for rnd in self.rounds:  # noqa: UP028  (a tuple cannot be sent answers)
+            yield rnd
         return kh.Predictor([], [], n_attributes=n_attributes)
 
 

@@ -13,9 +13,8 @@ import keyhole as kh
 def loaded_after(code):
     """Which modules a fresh python has loaded after running `code`."""
     listing = f"{code}\nimport sys; print(*sys.modules)"
-    return set(
-        subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True).stdout.split()
-    )
+    done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
 
 
 def test_importing_keyhole_pulls_in_no_optional_package():
@@ -37,6 +36,10 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = kh.Hybird
 
 
+def begun(learner, n_attributes):
+    return next(learner.run(n_attributes, np.random.default_rng(0)))
+
+
 START = kh.Predictor([0], [1.0], n_attributes=20)
 
 
@@ -44,11 +47,11 @@ START = kh.Predictor([0], [1.0], n_attributes=20)
     ("make", "sentence"),
     [
         (
-            lambda: kh.Hybrid(5, 5).run(20, None).send(None),
+            lambda: begun(kh.Hybrid(5, 5), 20),
             "n_observed must be larger than n_nonzero_coefs, not 5 against 5",
         ),
         (lambda: kh.Hybrid(4, 5), "n_observed must be larger than n_nonzero_coefs, not 4 against 5"),
-        (lambda: kh.Exploration(21, 5).run(20, None).send(None), "at most the number of attributes, 20, not 21"),
+        (lambda: begun(kh.Exploration(21, 5), 20), "at most the number of attributes, 20, not 21"),
         (lambda: kh.Exploration(0, 0), "n_observed must be a whole number of at least 1, not 0"),
         (lambda: kh.Exploration(5, 2.5), "n_nonzero_coefs must be a whole number of at least 1, not 2.5"),
         (lambda: kh.Exploration(True, 1), "n_observed must be a whole number"),
@@ -65,7 +68,7 @@ START = kh.Predictor([0], [1.0], n_attributes=20)
         (lambda: kh.Hybrid(5, 2, exploitation_batch_size=-5), "exploitation_batch_size must be a number of at least 1"),
         (lambda: kh.Hybrid(5, 2, n_rounds=1.5), "n_rounds must be a whole number of at least 0, not 1.5"),
         (
-            lambda: kh.Hybrid(5, 2, start=START).run(19, None).send(None),
+            lambda: begun(kh.Hybrid(5, 2, start=START), 19),
             "start must be a predictor for examples with 19",
         ),
         (lambda: kh.Exploitation(kh.Predictor([], [], n_attributes=3)), "start must be a Predictor with at least one"),
