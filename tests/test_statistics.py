@@ -47,6 +47,7 @@ def test_residual_moments_are_what_numpy_finds():
 
     np.testing.assert_allclose(sums.mean, X.mean(axis=0))
     np.testing.assert_allclose(sums.spread, 7 * X.var(axis=0))
+    np.testing.assert_allclose(sums.target_spread, 7 * block.targets.var())
     np.testing.assert_allclose(sums.cross, 7 * np.array([np.cov(x, r, bias=True)[0, 1] for x in X.T]))
     np.testing.assert_allclose([sums.residual_mean, sums.residual_spread], [r.mean(), 7 * r.var()])
     np.testing.assert_allclose(sums.along_probe, np.sum(((X - [0.5, -1.0, 0.0]) @ [1.0, 2.0, -1.0]) ** 2))

@@ -11,6 +11,7 @@ import numpy as np
 
 from keyhole.arrays import AnyArray, Floats
 from keyhole.driver import Session
+from keyhole.errors import BadData
 from keyhole.learners import Exploration, Hybrid
 from keyhole.learners.sizes import default_sizes
 from keyhole.optional import need
@@ -42,7 +43,7 @@ class _Shell(SelectorMixin, RegressorMixin, BaseEstimator):
     trace_ : tuple of Record
         One record a round.
     stopped_ : Stopped
-        Why learning ended.
+        Why learning ended; None when an error ended it.
     n_iter_ : int
         How many rounds the learner made.
     """
@@ -51,19 +52,29 @@ class _Shell(SelectorMixin, RegressorMixin, BaseEstimator):
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from scratch, from at most ``passes`` looks at every example.
+        """Learn from scratch, from at most ``passes`` looks at every example; a fit that fails changes nothing.
 
         ``X`` is an array, a sparse matrix or a frame. Values that are not looked at may be anything, NaN included.
         """
-        X, y = self._checked(X, y, reset=True)
-        rng = check_random_state(self.random_state)
-        source = ArraySource(X, y, shuffle=self.shuffle, seed=rng.randint(2**31), passes=self.passes)
-        self._begin(source, seed=rng.randint(2**31))
-        self._session.refuse_too_few(source.remaining())
-        return self._drive(in_pieces=False)
+        before = dict(self.__dict__)
+        try:
+            X, y = self._checked(X, y, reset=True)
+            rng = check_random_state(self.random_state)
+            source = ArraySource(X, y, shuffle=self.shuffle, seed=rng.randint(2**31), passes=self.passes)
+            self._begin(source, seed=rng.randint(2**31))
+            self._session.refuse_too_few(source.remaining())
+            return self._drive(in_pieces=False)
+        except Exception:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """Go on learning where the last call left off, from further examples, in the order in which they come."""
+        """Go on learning where the last call left off, from further examples, in the order in which they come.
+
+        When a bad value ends it early, what was learned before it stays learned, and is on the bill: go on with the
+        examples that are not.
+        """
         first = not hasattr(self, "_session")
         X, y = self._checked(X, y, reset=first)
         source = ArraySource(X, y)
@@ -100,10 +111,19 @@ class _Shell(SelectorMixin, RegressorMixin, BaseEstimator):
         )
 
     def _drive(self, *, in_pieces: bool) -> Self:
-        self.stopped_ = self._session.drive(self._meter, in_pieces=in_pieces)
-        self._meter.disconnect()  # a fitted model does not hold on to its training data
-        if self.stopped_ is Stopped.INTERRUPTED:
+        stopped = None  # as in a `Result`: an error broke it off
+        try:
+            stopped = self._session.drive(self._meter, in_pieces=in_pieces)
+        finally:
+            self._meter.disconnect()  # a fitted model does not hold on to its training data
+            self._publish(stopped)  # nothing that was paid for is lost
+        if stopped is Stopped.INTERRUPTED:
             raise KeyboardInterrupt  # scikit-learn's users expect Ctrl-C to get out of a grid search
+        return self
+
+    def _publish(self, stopped: Stopped | None) -> None:
+        """What was learned so far, by scikit-learn's names."""
+        self.stopped_ = stopped
         self.predictor_ = self._session.predictor
         self.coef_ = self.predictor_.to_dense()
         self.intercept_ = self.predictor_.intercept
@@ -111,13 +131,18 @@ class _Shell(SelectorMixin, RegressorMixin, BaseEstimator):
         self.bill_ = self._meter.bill
         self.trace_ = tuple(self._session.trace)
         self.n_iter_ = self._session.rounds
-        return self
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, AnyArray]:
         """X and y in shape; no value of X is read."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return self._checked_X(X, reset=reset), column_or_1d(y, warn=True)
+        X = self._checked_X(X, reset=reset)
+        name = getattr(y, "name", None)
+        if isinstance(name, str) and is_frame(X) and name in getattr(self, "feature_names_in_", ()):
+            raise BadData(
+                f"the target {name!r} is also an attribute, which would give the answer away; drop it from X."
+            )
+        return X, column_or_1d(y, warn=True)
 
     def _checked_X(self, X: Any, *, reset: bool) -> Any:
         if is_frame(X):
@@ -131,6 +156,10 @@ class _Shell(SelectorMixin, RegressorMixin, BaseEstimator):
         if names is None or not is_frame(X) or X.shape[1] == self.n_features_in_:
             return False
         return set(names) <= set(as_table(X).names or ())
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # By scikit-learn's own rule the number of features, known since a first call that failed, would be enough.
+        return hasattr(self, "predictor_")
 
     def _get_support_mask(self) -> AnyArray:
         check_is_fitted(self)

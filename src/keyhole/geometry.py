@@ -40,8 +40,8 @@ class Geometry(Protocol):
     def gradient(self, query: Query, answer: Any) -> Floats:
         """The mean gradient over the query's examples, on the query's attributes."""
 
-    def step_size(self) -> Floats | float:
-        """eta for the update at hand; one number, or one per attribute."""
+    def step(self, theta: Floats, g: Floats) -> Floats:
+        """theta - eta g, for the eta of the update at hand."""
 
 
 class RawGeometry:
@@ -69,9 +69,9 @@ class RawGeometry:
         """The mean of l'(theta.x) x."""
         return answer / query.n_examples
 
-    def step_size(self) -> float:
-        """The given eta."""
-        return positive(at(self._schedule, self._updates - 1), "step_size")
+    def step(self, theta: Floats, g: Floats) -> Floats:
+        """theta - eta g with the given eta."""
+        return theta - positive(at(self._schedule, self._updates - 1), "step_size") * g
 
 
 class SeenGeometry:
@@ -101,6 +101,8 @@ class SeenGeometry:
         self._theta = np.zeros(n_attributes)
         self._last_step = np.zeros(n_attributes)
         self._largest_curvature = 0.0
+        self._worse_than_nothing = False
+        self._caution = 1.0
         self.scale: Floats | float = np.zeros(n_attributes) if scaled else 1.0
 
     @property
@@ -129,6 +131,7 @@ class SeenGeometry:
         if self._scaled:
             self.scale = np.sqrt(self._square())
         self._measure_curvature(queries, answers)
+        self._compare_with_nothing(answers)
         if self._fit_intercept and not self._scaled:
             n = sum(sums.n for sums in answers)
             self._intercept -= self._eta() * 2.0 * sum(s.n * s.residual_mean for s in answers) / n
@@ -138,20 +141,27 @@ class SeenGeometry:
         away = answer.mean - self._centre[query.attributes]
         return 2.0 * (answer.cross / answer.n + answer.residual_mean * away)
 
+    def step(self, theta: Floats, g: Floats) -> Floats:
+        """theta - eta g in the units of this geometry; an attribute that has not varied yet stays where it is.
+
+        An automatic step size may turn out too bold, where tails are heavy or batches small. A theta that has just done
+        twice as badly on fresh examples as predicting nothing is given up for zero, and steps get shorter.
+        """
+        if isinstance(self._schedule, str) and self._worse_than_nothing and theta.any():
+            self._caution *= 0.7
+            return np.zeros_like(theta)
+        eta = self._eta()
+        if not self._scaled:
+            return theta - eta * g
+        square = self._square()
+        return theta - np.divide(eta, square, out=np.zeros_like(square), where=square > 0) * g
+
     def _eta(self) -> float:
-        """The step size in the units of this geometry."""
+        """The step size, given or automatic."""
         if not isinstance(self._schedule, str):
             return positive(at(self._schedule, self._updates - 1), "step_size")
         L = self.smoothness()
-        return theory.step_size(L) if L > 0 else 0.0  # "auto"
-
-    def step_size(self) -> Floats | float:
-        """eta, or eta / scale^2; an attribute that has not varied yet stays where it is."""
-        eta = self._eta()
-        if not self._scaled:
-            return eta
-        square = self._square()
-        return np.divide(eta, square, out=np.zeros_like(square), where=square > 0)
+        return self._caution * theory.step_size(L) if L > 0 else 0.0
 
     def smoothness(self) -> float:
         """L_s as far as it was seen: twice the largest mean square of an attribute, or along a step that was taken.
@@ -187,6 +197,13 @@ class SeenGeometry:
         if length > 0:
             curvature = sum(sums.along_probe for sums in answers) / length
             self._largest_curvature = max(self._largest_curvature, curvature)
+
+    def _compare_with_nothing(self, answers: Sequence[ResidualSums]) -> None:
+        """These examples are fresh: their residuals tell honestly how good the predictor is that asked for them."""
+        nothing = self._target_mean if self._fit_intercept else 0.0
+        error = sum(sums.residual_spread + sums.n * sums.residual_mean**2 for sums in answers)
+        error_of_nothing = sum(sums.target_spread + sums.n * (sums.target_mean - nothing) ** 2 for sums in answers)
+        self._worse_than_nothing = error > 2.0 * error_of_nothing
 
     def _join(self, query: Query, sums: ResidualSums) -> None:
         """Add one query's looks to the running means and spreads (as `ResidualSums` are added)."""

@@ -52,7 +52,10 @@ class Predictor:
         n_attributes: int | None = None,
         names: Iterable[str] | None = None,
     ) -> None:
-        needed = np.array(attributes, dtype=np.int64).reshape(-1)
+        needed = np.array(attributes).reshape(-1)
+        if needed.size and needed.dtype.kind not in "iu":
+            raise Misuse(f"a predictor names its attributes by whole numbers, not {attributes!r}.")
+        needed = needed.astype(np.int64, copy=False)
         weights = np.array(coef, dtype=np.float64).reshape(-1)
         needed.flags.writeable = weights.flags.writeable = False
         put = object.__setattr__  # the dataclass is frozen for everybody else
@@ -77,6 +80,8 @@ class Predictor:
             raise Misuse(
                 f"a predictor's attributes lie between 0 and {self.n_attributes - 1}, not {self.attributes.tolist()}."
             )
+        if self.names is not None and len(set(self.names)) != len(self.names):
+            raise Misuse(f"a predictor's names are distinct, but two of {_listed(self.names)} are the same.")
         if not (np.isfinite(self.coef).all() and np.isfinite(self.intercept)):
             raise Misuse("a predictor's coefficients and intercept are finite numbers, but one is not.")
 
@@ -137,6 +142,10 @@ class Predictor:
                 f"not {table.shape[1]}; a frame with names may have fewer."
             )
         return self.attributes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Stored arrays come back unlocked; made anew, a copy is as hard to change as the original.
+        return Predictor, (self.attributes, self.coef, self.intercept, self.n_attributes, self.names)
 
     def __repr__(self) -> str:
         terms = "".join(

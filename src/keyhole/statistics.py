@@ -55,6 +55,7 @@ class ResidualMoments:
             mean=mean,
             spread=np.einsum("ij,ij->j", centred, centred),
             target_mean=float(block.targets.mean()),
+            target_spread=float(((block.targets - block.targets.mean()) ** 2).sum()),
             residual_mean=float(r.mean()),
             residual_spread=float(((r - r.mean()) ** 2).sum()),
             cross=(r - r.mean()) @ centred,
@@ -70,6 +71,7 @@ class ResidualSums:
     mean: Floats  # of each attribute
     spread: Floats  # sum of (x - mean)^2
     target_mean: float
+    target_spread: float  # sum of (y - mean)^2
     residual_mean: float
     residual_spread: float  # sum of (r - mean)^2
     cross: Floats  # sum of (x - mean)(r - mean)
@@ -81,11 +83,13 @@ class ResidualSums:
         # Joining two centred sums costs the squared distance of their centres (Chan, Golub & LeVeque 1983).
         lever = self.n * share
         shift, r_shift = other.mean - self.mean, other.residual_mean - self.residual_mean
+        y_shift = other.target_mean - self.target_mean
         return ResidualSums(
             n=n,
             mean=self.mean + share * shift,
             spread=self.spread + other.spread + lever * shift**2,
-            target_mean=self.target_mean + share * (other.target_mean - self.target_mean),
+            target_mean=self.target_mean + share * y_shift,
+            target_spread=self.target_spread + other.target_spread + lever * y_shift**2,
             residual_mean=self.residual_mean + share * r_shift,
             residual_spread=self.residual_spread + other.residual_spread + lever * r_shift**2,
             cross=self.cross + other.cross + lever * shift * r_shift,

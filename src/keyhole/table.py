@@ -36,12 +36,19 @@ def as_table(data: Any) -> Table:
         return SparseTable(data)
     if is_frame(data):
         return FrameTable(data)
-    return ArrayTable(np.asarray(data))
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise BadData(
+            "X must be a rectangle, examples by attributes, but its rows differ in length; make them equally long."
+        ) from None
+    return ArrayTable(array)
 
 
 def is_frame(data: Any) -> bool:
     """Whether ``data`` has named columns: a pandas, polars or pyarrow table."""
-    return hasattr(data, "columns") and not sp.issparse(data)
+    # Asked of the type: a lazy frame would begin to work out its schema when asked itself.
+    return hasattr(type(data), "columns") and not sp.issparse(data)
 
 
 def pick_columns(data: Any, columns: Ints) -> Any:
@@ -107,9 +114,19 @@ class FrameTable:
 
     def __init__(self, frame: Any) -> None:
         narwhals = need("narwhals", extra="frames")
-        self._frame = narwhals.from_native(frame, eager_only=True)
+        try:
+            self._frame = narwhals.from_native(frame, eager_only=True)
+        except narwhals.exceptions.DuplicateError:
+            is_arrow = narwhals.dependencies.is_pyarrow_table(frame)
+            refuse_repeated([str(name) for name in (frame.column_names if is_arrow else frame.columns)])
+            raise
+        except TypeError:
+            raise BadData(
+                "X must be an array, a sparse matrix, or a pandas, polars or pyarrow table, "
+                f"not {type(frame).__module__}.{type(frame).__qualname__}; collect or convert it first."
+            ) from None
         self.names: tuple[str, ...] | None = tuple(map(str, self._frame.columns))
-        refuse_repeated(self.names)
+        refuse_repeated(self.names)  # 1 and "1" are two names to a frame, and one to us
         self.shape = (self._frame.shape[0], self._frame.shape[1])
         # A column's type is in the schema; no value is read to know it.
         self._types = list(self._frame.schema.values())
@@ -122,15 +139,26 @@ class FrameTable:
                 raise BadData(f"attribute {name!r} must hold numbers, not {self._types[j]}; encode it or leave it out.")
         if not columns.size:
             return np.empty((np.arange(self.shape[0])[rows].size, 0))
-        return as_floats(self._frame[rows, columns.tolist()].to_numpy())
+        piece = self._frame[rows, columns.tolist()]
+        if any(str(self._types[j]) in _NOT_IN_NUMPY for j in columns):
+            narwhals = need("narwhals", extra="frames")
+            piece = piece.select(narwhals.all().cast(narwhals.Float64()))
+        cells = as_floats(piece.to_numpy())
+        # A frame may open a window on itself, which it then locks.
+        return cells if cells.flags.writeable else cells.copy()
+
+
+#: Types that numpy lacks, or lacks a missing value for; the frame itself makes floats of them.
+_NOT_IN_NUMPY = {"Boolean", "Int128", "UInt128", "Decimal"}
 
 
 def as_floats(cells: AnyArray) -> Floats:
-    """``cells`` as float64; None and what cannot be a number are told apart."""
+    """``cells`` as a plain float64 array; None and masked values read as NaN, what cannot be a number is refused."""
     try:
-        return cells.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as not_a_number:
+        floats = cells.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as not_a_number:
         raise BadData(f"every value looked at must be a number: {not_a_number}.") from None
+    return np.asarray(np.ma.filled(floats, np.nan))
 
 
 def refuse_repeated(names: Sequence[str]) -> None:

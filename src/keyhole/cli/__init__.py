@@ -12,11 +12,13 @@ def main() -> None:
     """Run the ``keyhole`` command and end the process with its exit code."""
     try:
         from keyhole.cli.app import keyhole
+    except KeyboardInterrupt:
+        sys.exit(130)
     except ModuleNotFoundError as missing:
         if missing.name != "click":
             raise
         sys.stderr.write(
-            "keyhole: the command line needs the package click, which is not installed; run pip install 'keyhole[cli]'\n"
+            "keyhole: the command line needs the package click, which is not there; run pip install 'keyhole[cli]'\n"
         )
         sys.exit(7)
     for stream in (sys.stdout, sys.stderr):

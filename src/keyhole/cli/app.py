@@ -1,7 +1,6 @@
 """The ``keyhole`` command: what it consists of, and how it ends when something goes wrong."""
 
 import os
-import re
 import sys
 from typing import Any
 
@@ -13,6 +12,7 @@ from keyhole.cli.fit import fit
 from keyhole.cli.plan import plan
 from keyhole.cli.predict import predict
 from keyhole.cli.show import show
+from keyhole.cli.words import in_options
 from keyhole.errors import KeyholeError, Misuse
 
 INTERRUPTED = 130
@@ -30,42 +30,17 @@ Exit codes:
   130  interrupted (what was learned until then is shown and written)
 """
 
-#: The library's sentences name its parameters; here they are options.
-_OPTIONS = {
-    name: "--" + option
-    for name, option in [
-        ("n_observed", "observe"),
-        ("n_nonzero_coefs", "nonzero"),
-        ("max_examples", "max-examples"),
-        ("max_values", "max-values"),
-        ("max_cost", "max-cost"),
-        ("initial_gap", "initial-gap"),
-        ("s_star", "s-star"),
-        ("R_inf", "R-inf"),
-        ("r_min", "r-min"),
-    ]
-}
-
 
 class Sentence(click.ClickException):
     """An error as the user is shown it: who speaks, and one sentence."""
 
     def __init__(self, error: KeyholeError) -> None:
         super().__init__(in_options(str(error)) if isinstance(error, Misuse) else str(error))
-        self.exit_code = error.exit_code
+        self.exit_code = error.exit_code  # type: ignore[misc]  # click declares it for the class
 
     def show(self, file: Any = None) -> None:
         """Write the sentence to stderr."""
         click.echo(f"keyhole: {self.message}", file=file, err=file is None)
-
-
-def in_options(sentence: str) -> str:
-    """The sentence with the library's parameters spelled as this command's options.
-
-    >>> in_options("n_observed must be larger than n_nonzero_coefs, not 3 against 5")
-    '--observe must be larger than --nonzero, not 3 against 5'
-    """
-    return re.sub(r"\w+", lambda word: _OPTIONS.get(word[0], word[0]), sentence)
 
 
 class Commands(click.Group):
@@ -79,7 +54,7 @@ class Commands(click.Group):
         except KeyholeError as error:
             raise Sentence(error) from error
         except KeyboardInterrupt:
-            click.echo("keyhole: interrupted; nothing was written.", err=True)
+            click.echo("keyhole: interrupted.", err=True)
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends

@@ -5,9 +5,9 @@ import gzip
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO, cast
 
-from keyhole.cli.tables import is_number_type
+from keyhole.cli.tables import not_numbers
 from keyhole.errors import BadData
 from keyhole.optional import need
 
@@ -40,15 +40,16 @@ class CsvReader:
         except arrow.ArrowInvalid as failure:
             raise self._sentence(failure, columns, {}) from None
 
-    def read(self, columns: Sequence[str]) -> Any:
+    def read(self, types: dict[str, Any]) -> Any:
         """These columns; numbers as float64, since a column may begin with whole numbers and go on with others."""
         arrow, arrow_csv = need("pyarrow", extra="cli"), need("pyarrow.csv", extra="cli")
-        types = {name: arrow.float64() if _counts(kind) else kind for name, kind in self.types(columns).items()}
+        keep = {*not_numbers(types), *(name for name, kind in types.items() if kind == arrow.bool_())}
+        types = {name: kind if name in keep else arrow.float64() for name, kind in types.items()}
         try:
             with self._stream() as stream:
-                return arrow_csv.read_csv(stream, **self._options(columns, types))
+                return arrow_csv.read_csv(stream, **self._options(list(types), types))
         except arrow.ArrowInvalid as failure:
-            raise self._sentence(failure, columns, types) from None
+            raise self._sentence(failure, list(types), types) from None
 
     def _header(self) -> str:
         try:
@@ -56,12 +57,14 @@ class CsvReader:
                 line = next((line for line in file if line.strip()), b"")
             return line.decode("utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError:
-            raise BadData(f"a CSV file must be UTF-8 text, but the header of {self._path} is not; convert it.") from None
+            raise BadData(
+                f"a CSV file must be UTF-8 text, but the header of {self._path} is not; convert it."
+            ) from None
         except (OSError, EOFError) as failure:
             raise BadData(f"the file {self._path} is damaged ({failure}); make it anew.") from None
 
-    def _open(self) -> IO[bytes]:
-        return gzip.open(self._path) if self._gzipped else Path(self._path).open("rb")
+    def _open(self) -> BinaryIO:
+        return cast(BinaryIO, gzip.open(self._path)) if self._gzipped else Path(self._path).open("rb")
 
     def _stream(self) -> Any:
         arrow = need("pyarrow", extra="cli")
@@ -97,8 +100,3 @@ class CsvReader:
                 f"column {name!r} must hold numbers, but holds {text[2]!r}{line}; mend it, or leave the column out."
             )
         return BadData(f"{self._path} must be a CSV file, but reading it failed{line}: {said.rstrip('.')}.")
-
-
-def _counts(kind: Any) -> bool:
-    """Whether to read a column as float64: all numbers, and columns that begin without any value."""
-    return is_number_type(kind) and not need("pyarrow.types", extra="cli").is_boolean(kind)

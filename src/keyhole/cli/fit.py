@@ -17,13 +17,18 @@ import click
 @click.option("--max-values", type=int, metavar="N", help="Look at no more values than this.")
 @click.option("--max-cost", type=float, metavar="X", help="Spend no more than this.")
 @click.option(
-    "--prices", multiple=True, metavar="NAME=PRICE|FILE", help="What a look costs, 1 if not said; may be repeated. FILE is JSON."
+    "--prices",
+    multiple=True,
+    metavar="NAME=PRICE|FILE",
+    help="What a look costs, 1 if not said; may be repeated. FILE is JSON.",
 )
 @click.option("--shuffle/--no-shuffle", default=True, show_default=True, help="Take the examples in random order.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the random order.")
 @click.option("--passes", type=int, default=1, show_default=True, help="How often each example may be used.")
 @click.option("--raw", is_flag=True, help="As in the paper: raw units and no intercept.")
-@click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the learner; may be repeated.")
+@click.option(
+    "--set", "changes", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the learner; may be repeated."
+)
 @click.option("--dry-run", is_flag=True, help="Say what the first round would look at and cost; read no value.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.option("--quiet", is_flag=True, help="No progress bar and no hints.")

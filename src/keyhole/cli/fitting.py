@@ -78,9 +78,7 @@ class Order:
             changes=self.changes,
         )
 
-    def _model(
-        self, result: Result, outline: Outline, examples: Examples, prices: list[float] | None
-    ) -> Model:
+    def _model(self, result: Result, outline: Outline, examples: Examples, prices: list[float] | None) -> Model:
         """What was learned, with what a reader of the model file will want to know about it."""
         p, bill = result.predictor, result.bill
         looks = zip(p.labels(), bill.per_attribute[p.attributes].tolist(), strict=True)
@@ -131,10 +129,7 @@ class Order:
             seen = result.bill.values / cells
             say_json({**showing.as_data(model), "stopped": reason, "share_of_cells": seen, "written": written})
             return
-        console = showing.console()
-        console.print(showing.heading(model), style="bold")
-        console.print(showing.model_table(model, at_most=showing.MANY))
-        console.print()
+        showing.show_model(model, at_most=showing.MANY)
         showing.say(showing.about_bill(model.about), showing.about_stop(model.about), showing.about_prediction(model))
         if written is not None:
             showing.say(f"The model is in {written}.")

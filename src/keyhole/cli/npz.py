@@ -29,7 +29,9 @@ class NpzFile:
             raise BadData(f"an npz file must hold the arrays X and y, but {path} {found}; save them by these names.")
         self._shape = self._shape_of(_X)
         if len(self._shape) != 2:
-            raise BadData(f"X must be two-dimensional, examples by attributes, but in {path} it has shape {self._shape}.")
+            raise BadData(
+                f"X must be two-dimensional, examples by attributes, but in {path} it has shape {self._shape}."
+            )
         self._names = self._feature_names()
 
     def outline(self, target: str | None, ignore: Sequence[str]) -> Outline:
@@ -66,12 +68,14 @@ class NpzFile:
         if predictor.names is not None and self._names is not None:
             missing = [name for name in predictor.names if name not in self._names]
             if missing:
-                raise BadData(f"the model needs columns that {self._path} lacks: {listed(missing)}; add or rename them.")
+                raise BadData(
+                    f"the model needs columns that {self._path} lacks: {listed(missing)}; add or rename them."
+                )
             places = [self._names.index(name) for name in predictor.names]
         elif self._shape[1] != predictor.n_attributes:
             raise BadData(
-                f"X must have the {predictor.n_attributes} attributes that the model was made for, but in {self._path} it "
-                f"has {self._shape[1]}; an array feature_names would let them be found by name."
+                f"X must have the {predictor.n_attributes} attributes that the model was made for, but in {self._path} "
+                f"it has {self._shape[1]}; an array feature_names would let them be found by name."
             )
         else:
             places = predictor.attributes.tolist()
@@ -89,7 +93,7 @@ class NpzFile:
         names = tuple(map(str, self._load(_NAMES).reshape(-1)))
         if len(names) != self._shape[1]:
             raise BadData(
-                f"feature_names must name the {self._shape[1]} columns of X, but in {self._path} there are {len(names)} names."
+                f"feature_names must name the {self._shape[1]} columns of X, but {self._path} has {len(names)} names."
             )
         refuse_repeated(names)
         return names
@@ -113,7 +117,7 @@ class NpzFile:
         except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, SyntaxError) as failure:
             if "allow_pickle" in str(failure):
                 raise BadData(
-                    f"{self._path} must hold numbers, but holds pickled objects, which are not read because they may run "
-                    "code; save plain arrays."
+                    f"{self._path} must hold plain arrays, but holds pickled objects, which may run code when they are "
+                    "read; save arrays of numbers or texts."
                 ) from None
             raise BadData(f"the npz file {self._path} is damaged ({failure}); make it anew.") from None

@@ -26,11 +26,11 @@ class ParquetReader:
         schema = self._file.schema_arrow
         return {name: schema.field(name).type for name in columns}
 
-    def read(self, columns: Sequence[str]) -> Any:
+    def read(self, types: dict[str, Any]) -> Any:
         """These columns; the others stay on disk."""
         with self._sentences():
             # Parquet takes "a" to mean "a.b" as well; `select` keeps what was meant.
-            return self._file.read(columns=list(columns)).select(list(columns))
+            return self._file.read(columns=list(types)).select(list(types))
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:

@@ -6,7 +6,9 @@ import click
 
 
 @click.command(short_help="Say what the theory asks for, given the constants of a problem.")
-@click.option("--L", "L", type=float, required=True, help="Restricted smoothness: 2 lambda_max of E[xx'] on few attributes.")
+@click.option(
+    "--L", "L", type=float, required=True, help="Restricted smoothness: 2 lambda_max of E[xx'] on few attributes."
+)
 @click.option("--mu", type=float, required=True, help="Restricted strong convexity: 2 lambda_min of the same.")
 @click.option("--R-inf", "R_inf", type=float, required=True, help="A bound on the magnitude of every value.")
 @click.option("--sigma", type=float, required=True, help="The scale of the noise.")

@@ -70,7 +70,8 @@ def _errors(predictions: Any, targets: Any) -> dict[str, Any]:
 
 
 def _in_words(errors: dict[str, Any], target: str) -> str:
+    n, mse, variance = errors["examples_with_target"], errors["mean_squared_error"], errors["target_variance"]
     return (
-        f"mean squared error {errors['mean_squared_error']:.5g} over {errors['examples_with_target']:,} examples with a known "
-        f"{target} ({errors['target_variance']:.5g} if their mean were always predicted)"
+        f"Mean squared error {mse:.5g} over {n:,} examples with a known {target} "
+        f"({variance:.5g} if their mean were always predicted)."
     )

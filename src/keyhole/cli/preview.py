@@ -47,9 +47,10 @@ class Preview:
     def _in_words(self) -> str:
         sizes = sorted({query.attributes.size for query in self._queries})
         widths = " to ".join(str(size) for size in sorted({sizes[0], sizes[-1]})) if sizes else "0"
+        examples = plural(self.bill.examples, "example")
         return (
             f"{plural(len(self._queries), 'query', 'queries')} about {widths} attributes each: "
-            f"{self.bill.values:,} values of {plural(self.bill.examples, 'example')}, at a cost of {number(self.bill.cost)}"
+            f"{self.bill.values:,} values of {examples}, at a cost of {number(self.bill.cost)}"
         )
 
     def _as_data(self, n_examples: int) -> dict[str, Any]:
@@ -71,8 +72,8 @@ class Preview:
             limit, asked = getattr(limits, f"max_{name}"), getattr(self.bill, name)
             if limit is not None and asked > limit * (1 + 1e-12):
                 raise Misuse(
-                    f"max_{name} must leave room for one round, but the first one asks {self._in_words()}; raise it, or use "
-                    "smaller batches."
+                    f"max_{name} must leave room for one round, but the first one asks {self._in_words()}; "
+                    "raise it, or use smaller batches."
                 )
 
 

@@ -35,7 +35,9 @@ class Examples:
 
     def source(self, *, shuffle: bool, seed: int, passes: int) -> ArraySource:
         """The examples as a source that knows its attributes by name."""
-        return _NamedSource(self, shuffle=shuffle, seed=seed, passes=passes)
+        source = ArraySource(self.X, self.y, shuffle=shuffle, seed=seed, passes=passes)
+        source.names = self.names  # a frame would bring them along, but answers several times more slowly
+        return source
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +78,9 @@ def open_data(path: str) -> DataFile:
     if start.startswith(b"PK\x03\x04"):
         return NpzFile(path)
     if start.startswith(b"\x93NUMPY"):
-        raise BadData(f"{path} holds one array, but a target is needed, too; save both with numpy.savez(file, X=X, y=y).")
+        raise BadData(
+            f"{path} holds one array, but a target is needed, too; save both with numpy.savez(file, X=X, y=y)."
+        )
     if not gzipped and b"\x00" in start:
         raise BadData(f"{path} must be CSV (as UTF-8 text), Parquet or npz, but is none of them; convert it.")
     return TableFile(path, CsvReader(path, gzipped=gzipped))
@@ -102,16 +106,3 @@ def refuse_unknown(names: Sequence[str], among: Sequence[str], rule: str) -> Non
     for name in names:
         if name not in among:
             raise Misuse(f"{rule}, but {instead_of(name, among)}")
-
-
-class _NamedSource(ArraySource):
-    """An array whose columns have names: a frame would keep them, too, but answers several times more slowly."""
-
-    def __init__(self, examples: Examples, *, shuffle: bool, seed: int, passes: int) -> None:
-        super().__init__(examples.X, examples.y, shuffle=shuffle, seed=seed, passes=passes)
-        self._names = examples.names
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """What the file calls them."""
-        return self._names

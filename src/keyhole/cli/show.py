@@ -21,14 +21,8 @@ def show(model: str, as_json: bool) -> None:
     if as_json:
         say_json(showing.as_data(found))
         return
-    console = showing.console()
-    console.print(showing.heading(found), style="bold")
-    console.print(showing.model_table(found))
-    console.print()
+    showing.show_model(found)
     about = found.about
-    for sentences in (
-        [showing.about_bill(about), showing.about_stop(about), showing.about_prediction(found)],
-        [showing.about_making(about)],
-    ):
-        if any(sentences):
-            showing.say(*sentences)
+    showing.say(showing.about_bill(about), showing.about_stop(about), showing.about_prediction(found))
+    if making := showing.about_making(about):
+        showing.say(making)

@@ -1,7 +1,11 @@
 """How a model looks in a terminal and as JSON."""
 
+import sys
+import textwrap
 from collections.abc import Mapping
 from typing import Any
+
+import click
 
 from keyhole.cli.words import number, plural, share
 from keyhole.modelfile import Model
@@ -18,28 +22,56 @@ def console() -> Any:
 
 def say(*sentences: str) -> None:
     """Sentences as one paragraph, wrapped to the terminal."""
-    console().print(" ".join(filter(None, sentences)))
+    click.echo(textwrap.fill(" ".join(filter(None, sentences)), console().width, break_on_hyphens=False))
 
 
-def model_table(model: Model, *, at_most: int | None = None) -> Any:
-    """The model read downwards as a formula, largest coefficient first, with what was looked at on the way."""
+def print_table(shown: Any) -> None:
+    """A table on stdout; in a file it has no use for the blanks that fill its lines."""
+    screen = console()
+    with screen.capture() as captured:
+        screen.print(shown)
+    text = captured.get()
+    click.echo(text if screen.is_terminal else "\n".join(map(str.rstrip, text.split("\n"))), nl=False, color=True)
+
+
+def table(*headings: str) -> Any:
+    """An open table that fits the terminal; a heading that begins with ">" is over a column of numbers."""
+    shown = need("rich.table", extra="cli").Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in headings:
+        right = heading.startswith(">")
+        shown.add_column(heading.removeprefix(">"), justify="right" if right else "left", no_wrap=right)
+    return shown
+
+
+def show_model(model: Model, *, at_most: int | None = None) -> None:
+    """The model, read downwards as a formula, largest coefficient first, with what was looked at on the way."""
     p, looks = model.predictor, looks_of(model.about)
-    ascii_only = not (console().encoding or "").startswith("utf")
-    table = need("rich.table", extra="cli").Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
-    table.add_column("", no_wrap=True)
-    table.add_column("coefficient", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("attribute", no_wrap=True, overflow="crop" if ascii_only else "ellipsis", min_width=9)
-    if looks:
-        table.add_column("looks", justify="right", no_wrap=True, style="dim")
+    plain = ascii_only()
     terms = sorted(zip(p.labels(), p.coef.tolist(), strict=True), key=lambda term: -abs(term[1]))
+    width = max(9, console().width - 40)  # what the other columns leave of the line
+    shown = table("", ">coefficient", "", "attribute", *([">looks"] if looks else []))
     for label, coef in terms[:at_most]:
         seen = [f"{looks[label]:,}" if label in looks else ""] if looks else []
-        table.add_row(_sign(coef), f"{abs(coef):.5g}", "*" if ascii_only else "·", _printable(label), *seen)
+        shown.add_row(_sign(coef), f"{abs(coef):.5g}", "*" if plain else "·", _cut(label, width, plain=plain), *seen)
     if at_most is not None and len(terms) > at_most:
-        table.add_row("", "...", "", f"{len(terms) - at_most} more")
-    table.add_row(_sign(p.intercept), f"{abs(p.intercept):.5g}", "", "")
-    return table
+        shown.add_row("", "...", "", f"and {len(terms) - at_most} more")
+    if p.intercept or not terms:
+        shown.add_row(_sign(p.intercept), f"{abs(p.intercept):.5g}")
+    click.echo(click.style(heading(model), bold=console().is_terminal and not console().no_color))
+    print_table(shown)
+    click.echo()
+
+
+def ascii_only() -> bool:
+    """Whether stdout takes nothing but plain letters."""
+    return not (sys.stdout.encoding or "").lower().startswith("utf")
+
+
+def _cut(label: str, width: int, *, plain: bool) -> Any:
+    """A name on one line, no wider than ``width``, without the control characters that would move the cursor."""
+    text = need("rich.text", extra="cli").Text(_printable(label))
+    text.truncate(width, overflow="crop" if plain else "ellipsis")
+    return text
 
 
 def heading(model: Model) -> str:

@@ -26,8 +26,8 @@ class Reader(Protocol):
     def types(self, columns: Sequence[str]) -> dict[str, Any]:
         """The Arrow type of each of these columns."""
 
-    def read(self, columns: Sequence[str]) -> Any:
-        """These columns, at least one, as an Arrow table in this order."""
+    def read(self, types: dict[str, Any]) -> Any:
+        """The columns whose `types` were asked for, at least one, as an Arrow table in the same order."""
 
 
 class TableFile:
@@ -63,16 +63,19 @@ class TableFile:
     def examples(self, outline: Outline) -> Examples:
         """All attributes and the target."""
         names, target = list(outline.names or ()), outline.target
-        others = self._not_numbers([*names, target])
+        types = self._reader.types([*names, target])
+        others = not_numbers(types)
         if target in others:
-            raise BadData(f"the target {target!r} must hold numbers, but holds {others[target]}; encode it as a number.")
+            raise BadData(
+                f"the target {target!r} must hold numbers, but holds {others[target]}; encode it as a number."
+            )
         if others:
             ignore = " ".join(f"--ignore {shlex.quote(name)}" for name in list(others)[:5])
             more = " and so on" if len(others) > 5 else ""
             raise BadData(
-                f"attributes must hold numbers, but {_with_kinds(others)}; encode them, or leave them out with {ignore}{more}."
+                f"attributes must hold numbers, but {_with_kinds(others)}; encode them, or use {ignore}{more}."
             )
-        table = self._reader.read([*names, target])
+        table = self._reader.read(types)
         if table.num_rows == 0:
             raise BadData(f"{self._path} must hold at least one example, but has only a header; check how it was made.")
         return Examples(_matrix(table.select(names)), _floats(table.column(target)), tuple(names))
@@ -81,10 +84,11 @@ class TableFile:
         """The needed columns by name; by place where the model knows no names."""
         needed = self._needed(predictor, target)
         wanted = [*needed, target] if target is not None and target in self._reader.names else needed
-        others = self._not_numbers(wanted)
+        types = self._reader.types(wanted) if wanted else {}
+        others = not_numbers(types)
         if others.keys() & set(needed):
             raise BadData(f"the model needs numbers, but {_with_kinds(others)}; encode them as the model was learned.")
-        table = self._reader.read(wanted) if wanted else None
+        table: Any = self._reader.read(types) if wanted else None
         X = _matrix(table.select(needed)) if needed else np.empty((self.count(), 0))
         known = target in wanted and target not in others
         return Columns(X, _floats(table.column(target)) if known else None)
@@ -94,27 +98,24 @@ class TableFile:
         if predictor.names is not None:
             missing = [name for name in predictor.names if name not in there]
             if missing:
-                raise BadData(f"the model needs columns that {self._path} lacks: {listed(missing)}; add or rename them.")
+                raise BadData(
+                    f"the model needs columns that {self._path} lacks: {listed(missing)}; add or rename them."
+                )
             return list(predictor.names)
         attributes = [name for name in there if name != target]
         if predictor.attributes.size and len(attributes) != predictor.n_attributes:
             raise BadData(
-                f"the model knows its attributes by place only, so {self._path} must have all {predictor.n_attributes} of "
-                f"them, not {len(attributes)}; give it the columns that it was learned from."
+                f"the model finds attributes by place, so {self._path} must have all {predictor.n_attributes} of them, "
+                f"not {len(attributes)}; give it the columns that it was learned from."
             )
         return [attributes[j] for j in predictor.attributes]
 
-    def _not_numbers(self, columns: Sequence[str]) -> dict[str, str]:
-        """Those of the columns that do not hold numbers, and what they hold."""
-        types = self._reader.types(columns) if columns else {}
-        return {name: _in_words(kind) for name, kind in types.items() if not is_number_type(kind)}
 
-
-def is_number_type(kind: Any) -> bool:
-    """Whether an Arrow type can be read as numbers; a column without any value can."""
-    types = need("pyarrow.types", extra="cli")
-    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
-    return any(test(kind) for test in tests)
+def not_numbers(types: dict[str, Any]) -> dict[str, str]:
+    """The columns that do not hold numbers, and what they hold; a column without any value may hold numbers."""
+    of = need("pyarrow.types", extra="cli")
+    tests = (of.is_floating, of.is_integer, of.is_boolean, of.is_decimal, of.is_null)
+    return {name: _in_words(kind) for name, kind in types.items() if not any(test(kind) for test in tests)}
 
 
 def _in_words(kind: Any) -> str:
@@ -156,6 +157,7 @@ def _matrix(table: Any) -> AnyArray:
     # A few rows at a time, so that what is written column by column stays in the processor's cache.
     for batch in table.to_batches(max_chunksize=1024):
         for j, column in enumerate(batch.columns):
-            X[start : start + batch.num_rows, j] = column.cast(kind, safe=False).to_numpy(zero_copy_only=False)
+            cells = column if column.type == kind else column.cast(kind, safe=False)
+            X[start : start + batch.num_rows, j] = cells.to_numpy(zero_copy_only=False)
         start += batch.num_rows
     return X

@@ -1,7 +1,33 @@
 """Words for sentences: lists of names, near misses, and counts. Imports nothing heavy."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+#: The library's sentences name its parameters; here they are options.
+_OPTIONS = {
+    name: "--" + option
+    for name, option in [
+        ("n_observed", "observe"),
+        ("n_nonzero_coefs", "nonzero"),
+        ("max_examples", "max-examples"),
+        ("max_values", "max-values"),
+        ("max_cost", "max-cost"),
+        ("initial_gap", "initial-gap"),
+        ("s_star", "s-star"),
+        ("R_inf", "R-inf"),
+        ("r_min", "r-min"),
+    ]
+}
+
+
+def in_options(sentence: str) -> str:
+    """The sentence with the library's parameters spelled as this command's options.
+
+    >>> in_options("n_observed must be larger than n_nonzero_coefs, not 3 against 5")
+    '--observe must be larger than --nonzero, not 3 against 5'
+    """
+    return re.sub(r"\w+", lambda word: _OPTIONS.get(word[0], word[0]), sentence)
 
 
 def listed(names: Iterable[str], at_most: int = 5) -> str:

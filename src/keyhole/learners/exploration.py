@@ -31,7 +31,7 @@ def exploration(
         g = np.empty_like(theta)
         for J, query, answer in zip(blocks, queries, answers, strict=True):
             g[J] = geometry.gradient(query, answer)[np.searchsorted(query.attributes, J)]
-        theta = hard_threshold(theta - geometry.step_size() * g, s, geometry.scale)
+        theta = hard_threshold(geometry.step(theta, g), s, geometry.scale)
     return theta
 
 

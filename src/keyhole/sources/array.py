@@ -107,7 +107,9 @@ def _split(table: Table, y: Any) -> tuple[Ints, Floats]:
             f"the target {name!r} is also an attribute, which would give the answer away; "
             f"drop it from X, or pass X with y={name!r}."
         )
-    targets = np.asarray(y)
+    targets = np.asanyarray(y)  # a masked array stays one: its masked targets are missing, not what hides beneath
+    if targets.dtype == object and hasattr(y, "isna"):
+        targets = np.where(y.isna(), np.nan, targets)  # pandas' NA is no float, but means NaN
     if targets.ndim != 1:
         raise BadData(f"y must be one-dimensional, one target per example, not of shape {targets.shape}.")
     if targets.dtype.kind not in "biufO":

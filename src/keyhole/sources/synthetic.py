@@ -9,7 +9,7 @@ from keyhole.arrays import Floats
 from keyhole.errors import Misuse
 from keyhole.predictor import Predictor
 from keyhole.query import Query
-from keyhole.schedule import positive
+from keyhole.schedule import positive, whole
 from keyhole.sources.source import Answer, add, summarise
 
 #: Draws independent values of mean 0 and variance 1.
@@ -76,15 +76,15 @@ class SyntheticSource:
         draw: Draw = normal,
         seed: int = 0,
     ) -> None:
-        self.coef = np.asarray(coef, dtype=np.float64)
+        self.coef = np.array(coef, dtype=np.float64)
         if self.coef.ndim != 1 or not self.coef.size or not np.isfinite(self.coef).all():
             raise Misuse(f"coef must be a list of finite numbers, one per attribute, not {coef!r}.")
         if not -1 < correlation < 1:
             raise Misuse(f"correlation must lie strictly between -1 and 1, not {correlation!r}.")
         self.noise = positive(noise, "noise") if noise else 0.0
         self.correlation = correlation
-        self.scale = np.broadcast_to(np.asarray(scale, dtype=np.float64), self.coef.shape)
-        self.centre = np.broadcast_to(np.asarray(centre, dtype=np.float64), self.coef.shape)
+        self.scale = self._one_per_attribute(scale, "scale")
+        self.centre = self._one_per_attribute(centre, "centre")
         self.intercept = intercept
         self.seed = seed
         self._draw = draw
@@ -109,6 +109,10 @@ class SyntheticSource:
         **changes: Any,
     ) -> Self:
         """Non-zero coefficients at random places, of random sign, between ``weakest`` and 1 in magnitude."""
+        if whole(n_nonzero, "n_nonzero", least=0) > whole(n_attributes, "n_attributes"):
+            raise Misuse(f"n_nonzero must be at most the number of attributes, {n_attributes}, not {n_nonzero}.")
+        if not 0 < weakest <= 1:
+            raise Misuse(f"weakest must lie between 0 and 1, the strongest, not {weakest!r}.")
         rng = np.random.default_rng([seed, 0x5EED])
         coef = np.zeros(n_attributes)
         places = rng.choice(n_attributes, n_nonzero, replace=False)
@@ -127,13 +131,18 @@ class SyntheticSource:
 
     def risk(self, predictor: Predictor) -> float:
         """The exact expected squared error of ``predictor`` on a new example; nothing is sampled."""
+        if predictor.n_attributes != self.n_attributes:
+            raise Misuse(
+                f"the predictor must be for examples with {self.n_attributes} attributes, not {predictor.n_attributes}."
+            )
         difference = predictor.to_dense() * self.scale - self.coef
         shift = predictor.intercept + float(predictor.to_dense() @ self.centre) - self.intercept
         return self.noise_floor + shift**2 + self._quadratic_form(difference)
 
     def examples(self, n: int, *, stream: int = 1) -> tuple[Floats, Floats]:
-        """``n`` complete examples for a test set, from a stream that no learner is shown."""
-        return self._make(np.random.default_rng([self.seed, stream]), n)
+        """``n`` complete examples for a test set, from a stream (1, 2, ...) that no learner is shown."""
+        # Stream 0 is the learners': numpy takes [seed, 0] for the same as [seed, 0, 0], their first lot.
+        return self._make(np.random.default_rng([self.seed, whole(stream, "stream")]), n)
 
     def remaining(self) -> None:
         """There is no end."""
@@ -159,13 +168,19 @@ class SyntheticSource:
         return self._lot[1], self._lot[2]
 
     def _make(self, rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
-        Z = self._draw(rng, (n, self.n_attributes))
+        Z = np.array(self._draw(rng, (n, self.n_attributes)), dtype=np.float64)  # a draw of signs may come in integers
         if self.correlation:
             fresh = np.sqrt(1.0 - self.correlation**2)
             for j in range(1, self.n_attributes):
                 Z[:, j] = self.correlation * Z[:, j - 1] + fresh * Z[:, j]
         y = Z @ self.coef + self.intercept + self.noise * rng.standard_normal(n)
         return Z * self.scale + self.centre, y
+
+    def _one_per_attribute(self, value: Any, name: str) -> Floats:
+        given = np.array(value, dtype=np.float64)
+        if given.shape not in ((), self.coef.shape) or not np.isfinite(given).all():
+            raise Misuse(f"{name} must be a finite number, or {self.n_attributes}, one per attribute, not {value!r}.")
+        return np.broadcast_to(given, self.coef.shape)
 
     def _quadratic_form(self, w: Floats) -> float:
         """w' C w for C_ij = correlation^|i-j|, in O(d)."""
