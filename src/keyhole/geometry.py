@@ -44,6 +44,13 @@ class Geometry(Protocol):
         """theta - eta g, for the eta of the update at hand."""
 
 
+def bounded(theta: Floats) -> Floats:
+    """theta, unless it is running away."""
+    if not np.abs(theta).max(initial=0.0) < 1e100:
+        raise Misuse('step_size must be small enough for the data, but the coefficients grow without end; try "auto".')
+    return theta
+
+
 class RawGeometry:
     """The paper's: raw values, a given step size, no intercept."""
 
@@ -71,7 +78,7 @@ class RawGeometry:
 
     def step(self, theta: Floats, g: Floats) -> Floats:
         """theta - eta g with the given eta."""
-        return theta - positive(at(self._schedule, self._updates - 1), "step_size") * g
+        return bounded(theta - positive(at(self._schedule, self._updates - 1), "step_size") * g)
 
 
 class SeenGeometry:
@@ -121,7 +128,7 @@ class SeenGeometry:
         """Residual moments at theta, with the last step as the direction to probe."""
         if theta is not self._theta:
             self._last_step, self._theta = theta - self._theta, theta
-        return ResidualMoments(self.predictor(theta), self._last_step, self._centre)
+        return ResidualMoments(self.predictor(theta), self._last_step, self._centre.copy())
 
     def absorb(self, queries: Sequence[Query], answers: Sequence[ResidualSums]) -> None:
         """Learn centres, scales, curvature and intercept from what the round has looked at."""
@@ -152,9 +159,9 @@ class SeenGeometry:
             return np.zeros_like(theta)
         eta = self._eta()
         if not self._scaled:
-            return theta - eta * g
+            return bounded(theta - eta * g)
         square = self._square()
-        return theta - np.divide(eta, square, out=np.zeros_like(square), where=square > 0) * g
+        return bounded(theta - np.divide(eta * g, square, out=np.zeros_like(g), where=square > 0))
 
     def _eta(self) -> float:
         """The step size, given or automatic."""
@@ -180,8 +187,8 @@ class SeenGeometry:
         # examples off the count, and makes nothing of an attribute seen three times.
         counted = np.maximum(self._looks - (3.0 if self._scaled else 0.0), 0.0)
         square = np.divide(total, counted, out=np.zeros_like(total), where=counted > 0)
-        # What rounding leaves of a constant is not a spread.
-        square[square <= (1e-13 * self._mean) ** 2] = 0.0
+        # What rounding leaves of a constant is not a spread, and what cannot be squared cannot be used.
+        square[(np.sqrt(square) <= 1e-13 * np.abs(self._mean)) | ~np.isfinite(square)] = 0.0
         return square
 
     def _measure_curvature(self, queries: Sequence[Query], answers: Sequence[ResidualSums]) -> None:

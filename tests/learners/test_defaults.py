@@ -117,3 +117,24 @@ def test_theta_may_be_given_as_a_start():
     result = kh.learn(learner, source, max_examples=10_000)
 
     assert source.risk(result.predictor) < 1.2
+
+
+def test_a_step_size_too_large_for_the_data_is_said_to_be_that():
+    learner = kh.Exploration(n_observed=50, n_nonzero_coefs=25, step_size=30.0, batch_size=50)
+
+    with pytest.raises(kh.Misuse, match='step_size must be small enough .* try "auto"'):
+        kh.learn(learner, kh.SyntheticSource.paper())
+
+
+def test_an_automatic_step_that_was_too_bold_starts_again_from_zero():
+    """Every 300th example of one attribute is a thousand times the others: sooner or later a batch is thrown off."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(20_000, 30))
+    X[rng.random(20_000) < 1 / 300, 5] *= 1_000
+    y = X[:, :4] @ [1.0, -1.0, 1.0, -1.0] + 0.001 * X[:, 5] + rng.normal(size=20_000)
+
+    learner = kh.Hybrid(n_observed=12, n_nonzero_coefs=5, scale="seen", fit_intercept=True)
+    result = kh.learn(learner, kh.ArraySource(X, y))
+
+    usual = np.abs(X[:, 5]) < 10
+    assert np.mean((result.predictor.predict(X[usual]) - y[usual]) ** 2) < 2.0

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keyhole.arrays import Floats
 from keyhole.errors import BadData
@@ -44,27 +45,37 @@ class Source(Protocol):
 #: Examples are summarised this many at a time, so that a large batch needs no large memory.
 CHUNK = 4096
 
+#: Values beyond this cannot be squared and summed.
+HUGE = 1e150
+
 
 def summarise(query: Query, values: Floats, targets: Floats, *, rows: Rows, names: tuple[str, ...] | None) -> Any:
     """The query's statistic of some examples, after making sure that every value looked at is a finite number.
 
     ``rows`` are the numbers of these examples, for the sentence that names the culprit.
     """
-    if not np.isfinite(targets).all():
-        place = int(np.flatnonzero(~np.isfinite(targets))[0])
-        raise BadData(
-            f"the target must be a finite number, but that of example {_number(rows, place)} is {targets[place]}; "
-            "fill it in or leave the example out."
-        )
-    if not np.isfinite(values).all():
-        place, column = map(int, np.argwhere(~np.isfinite(values))[0])
+    if not _usable(targets).all():
+        place = int(np.flatnonzero(~_usable(targets))[0])
+        raise _unusable("the target", targets[place], f"that of example {_number(rows, place)}")
+    if not _usable(values).all():
+        place, column = map(int, np.argwhere(~_usable(values))[0])
         attribute = int(query.attributes[column])
         called = f" ({names[attribute]!r})" if names is not None else ""
-        raise BadData(
-            f"a value that is looked at must be a finite number, but attribute {attribute}{called} of example "
-            f"{_number(rows, place)} is {values[place, column]}; fill it in or leave the example out."
-        )
+        where = f"attribute {attribute}{called} of example {_number(rows, place)}"
+        raise _unusable("a value that is looked at", values[place, column], where)
     return query.statistic(Block(query.attributes, values, targets))
+
+
+def _usable(values: Floats) -> NDArray[np.bool_]:
+    # The squares of what is larger are no numbers any more. NaN compares as false, as it should here.
+    return np.abs(values) <= HUGE
+
+
+def _unusable(what: str, value: float, where: str) -> BadData:
+    size = f" of at most {HUGE:g} in magnitude" if np.isfinite(value) else ""
+    return BadData(
+        f"{what} must be a finite number{size}, but {where} is {value}; fill it in or leave the example out."
+    )
 
 
 def _number(rows: Rows, place: int) -> int:
