@@ -123,3 +123,23 @@ class MomentSums:
         shift = other.mean - self.mean
         products = self.products + other.products + self.n * share * np.outer(shift, shift)
         return MomentSums(n, self.mean + share * shift, products)
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """The examples themselves, as `ExampleRows`, for learners that must go from one to the next."""
+
+    def __call__(self, block: Block) -> "ExampleRows":
+        """Everything in ``block``."""
+        return ExampleRows(block.values, block.targets)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExampleRows:
+    """Values (one example a row, on the attributes looked at) and targets; added by stacking."""
+
+    values: Floats
+    targets: Floats
+
+    def __add__(self, other: "ExampleRows") -> "ExampleRows":
+        return ExampleRows(np.concatenate([self.values, other.values]), np.concatenate([self.targets, other.targets]))
