@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def test_a_writer_that_dies_half_way_leaves_the_old_file_and_no_litter(path, mon
         write_model(path, Model(PREDICTOR, {"target": "new"}))
 
     assert read_model(path).about == {"target": "old"}
-    assert [path.name] == os.listdir(path.parent)
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_permissions_follow_the_umask_and_then_the_file_that_is_replaced(path):
@@ -106,7 +107,7 @@ def test_a_link_stays_a_link_and_a_device_stays_a_device(tmp_path, path):
 
     assert link.is_symlink()
     assert read_model(path).predictor.names == PREDICTOR.names
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
 @pytest.mark.parametrize("value", [object(), float("nan"), {"deep": [np.float32(1)]}, "\ud800"])

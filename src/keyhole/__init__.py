@@ -32,6 +32,7 @@ _ROOM_OF = {
     "LearnerRegressor": "estimators",
     "MissingExtra": "errors",
     "Misuse": "errors",
+    "Model": "modelfile",
     "Predictor": "predictor",
     "Progress": "driver",
     "Query": "query",
@@ -42,6 +43,8 @@ _ROOM_OF = {
     "Stopped": "sources",
     "SyntheticSource": "sources",
     "learn": "driver",
+    "read_model": "modelfile",
+    "write_model": "modelfile",
 }
 
 __all__ = [
@@ -59,6 +62,7 @@ __all__ = [
     "LearnerRegressor",
     "MissingExtra",
     "Misuse",
+    "Model",
     "Predictor",
     "Progress",
     "Query",
@@ -70,6 +74,8 @@ __all__ = [
     "SyntheticSource",
     "__version__",
     "learn",
+    "read_model",
+    "write_model",
 ]
 
 
@@ -98,6 +104,7 @@ if TYPE_CHECKING:
     )
     from keyhole.estimators import ExplorationRegressor, HybridRegressor, LearnerRegressor
     from keyhole.learners import Exploitation, Exploration, Hybrid
+    from keyhole.modelfile import Model, read_model, write_model
     from keyhole.predictor import Predictor
     from keyhole.query import Query, Round
     from keyhole.result import Record, Result

@@ -157,7 +157,7 @@ class Session:
         if sum(needed) > examples:
             raise Misuse(
                 f"the first round asks for {sum(needed):,} examples ({len(needed)} queries of up to {max(needed):,}), "
-                f"but the source has n_samples={examples}; use smaller batches or a larger n_observed."
+                f"but the source has n_samples={examples}; use smaller batches, more passes or a larger n_observed."
             )
 
     def _answer_next(self, meter: Meter, *, in_pieces: bool) -> Stopped | None:

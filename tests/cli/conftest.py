@@ -94,6 +94,8 @@ def process(tmp_path):
 
     def go(*args, **options):
         command = [sys.executable, "-m", "keyhole", *map(str, args)]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False, **options)  # noqa: S603
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False, **options
+        )
 
     return go

@@ -203,6 +203,13 @@ def test_a_long_model_is_cut_short_in_the_terminal_but_not_in_json(tmp_path, run
     assert len(told_json(*order)["terms"]) == 40
 
 
+def test_a_dry_run_says_when_there_are_too_few_examples(houses, run):
+    outcome = run("fit", "houses.csv", "--target", "price", "--set", "exploration_batch_size=9999", "--dry-run")
+
+    assert outcome.code == 0
+    assert "That is more than there are" in outcome.out
+
+
 def test_numbers_may_be_written_in_many_ways(tmp_path, told_json):
     rows = "".join(f"{i};{i % 7}{'' if i % 3 else '.5'};{'true' if i % 2 else 'false'};;{2 * i}\n" for i in range(400))
     (tmp_path / "odd.csv").write_text("\ufeffa;b;c;never seen;y\n" + rows, encoding="utf-8")

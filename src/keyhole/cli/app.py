@@ -73,9 +73,9 @@ def keyhole() -> None:
     counted. DATA is a CSV, Parquet or npz file.
 
     \b
-    A first try, without any data:    keyhole demo
-    A model from a table:             keyhole fit table.csv --target price -o model.json
-    What it says about new rows:      keyhole predict model.json new.csv
+    A first try:      keyhole demo
+    Learn a model:    keyhole fit table.csv --target price -o model.json
+    Use it:           keyhole predict model.json new.csv
     """  # noqa: D301  (click reads \b as: leave these lines as they are)
 
 

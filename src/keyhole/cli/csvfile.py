@@ -25,6 +25,10 @@ class CsvReader:
         # A row must fit into a block. It may be far longer than the header, whose names are short in wide tables.
         self._block_size = max(1 << 22, 64 * len(header))
         self.names: list[str] = next(csv.reader([header], delimiter=self._delimiter))
+        if all(map(_is_number, self.names)) and not all(map(str.isdecimal, self.names)):  # 0, 1, 2 may be names
+            raise BadData(
+                f"the first line of {path} must hold the columns' names, but holds only numbers; add a header."
+            )
 
     def count(self) -> int:
         """The number of lines below the header, not counting empty ones."""
@@ -100,3 +104,11 @@ class CsvReader:
                 f"column {name!r} must hold numbers, but holds {text[2]!r}{line}; mend it, or leave the column out."
             )
         return BadData(f"{self._path} must be a CSV file, but reading it failed{line}: {said.rstrip('.')}.")
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True

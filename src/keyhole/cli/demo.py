@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 N_OBSERVED, N_NONZERO, MAX_EXAMPLES = 50, 25, 26_000
+PICTURES = (".png", ".svg", ".pdf")
 
 
 @click.command(short_help="Learn from the paper's synthetic data and show what happens.")
@@ -22,6 +23,8 @@ def demo(save: str | None, seed: int) -> None:
     from keyhole.cli.writing import check_output
 
     check_output(save)
+    if save is not None:
+        _prepare_to_draw(save)
     source = kh.SyntheticSource.paper(seed=seed)
     d = source.n_attributes
     say(
@@ -80,6 +83,20 @@ def _show_curve(result: Any, source: Any) -> None:
         click.echo(line)
 
 
+def _prepare_to_draw(path: str) -> None:
+    """Refuse what cannot be drawn before anything is learned."""
+    from pathlib import Path
+
+    from keyhole.errors import Misuse
+    from keyhole.optional import need
+
+    if Path(path).suffix not in PICTURES:
+        raise Misuse(
+            f"a picture is saved as {', '.join(PICTURES)}, not as {path}; choose a name that ends like one of them."
+        )
+    need("matplotlib", extra="plot").use("agg")  # a file is wanted, no window
+
+
 def _draw(result: Any, source: Any, path: str) -> None:
     import io
     from pathlib import Path
@@ -87,11 +104,9 @@ def _draw(result: Any, source: Any, path: str) -> None:
     from keyhole.cli.showing import say
     from keyhole.cli.writing import writing
     from keyhole.modelfile import write_atomically
-    from keyhole.optional import need
 
-    need("matplotlib", extra="plot").use("agg")  # a file is wanted, no window
     drawing = io.BytesIO()
-    result.plot(error=source.risk).savefig(drawing, format=Path(path).suffix.lstrip(".") or "png")
+    result.plot(error=source.risk).savefig(drawing, format=Path(path).suffix[1:])
     with writing(path):
         write_atomically(path, drawing.getvalue())
     say(f"The picture is in {path}.")

@@ -41,7 +41,7 @@ def fit(**options: Any) -> None:
     \b
     Examples:
       keyhole fit houses.csv --target price -o model.json
-      keyhole fit lab.parquet --target dose --ignore id --prices mri=400 --max-cost 1e6 -o model.json
+      keyhole fit lab.parquet --target dose --prices mri=400 --max-cost 1e6
       keyhole fit wide.npz --observe 50 --nonzero 25 --dry-run
     """  # noqa: D301  (click reads \b as: leave these lines as they are)
     from keyhole.cli.fitting import Order

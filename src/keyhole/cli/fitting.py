@@ -52,7 +52,7 @@ class Order:
         learner = self._learner(outline)
         prices = settings.price_list(self.prices, outline.names, outline.n_attributes)
         limits = Limits(self.max_examples, self.max_values, self.max_cost)
-        preview = Preview(learner, outline, prices, limits)
+        preview = Preview(learner, outline, seed=self.seed, prices=prices, limits=limits)
         if self.dry_run:
             preview.show(n_examples=file.count() * self.passes, as_json=self.as_json)
             return

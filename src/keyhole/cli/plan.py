@@ -28,8 +28,8 @@ def plan(as_json: bool, **options: Any) -> None:
 
     \b
     Example:
-      keyhole plan --L 2 --mu 2 --R-inf 1.8 --sigma 1 --s-star 25 --d 500 --observe 50 \\
-                   --nonzero 25 --eps 0.1 --initial-gap 25 --r-min 1
+      keyhole plan --L 2 --mu 2 --R-inf 1.8 --sigma 1 --s-star 25 --d 500 \\
+                   --observe 50 --nonzero 25 --eps 0.1 --initial-gap 25 --r-min 1
     """  # noqa: D301  (click reads \b as: leave these lines as they are)
     from keyhole.cli.planning import Planning
     from keyhole.cli.writing import say_json

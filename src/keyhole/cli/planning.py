@@ -75,7 +75,7 @@ class Planning:
         g, c = self.goal, self.constants
         say(
             f"To bring the excess risk from {number(g['initial_gap'])} to {number(g['eps'])} with probability",
-            f"{1 - g['delta']:.6g}, looking at {g['n_observed']} of {plural(c.d, 'attribute')} at a time",
+            f"{1 - g['delta']:.6g}, looking at {g['n_observed']:,} of {plural(c.d, 'attribute')} at a time",
             f"(kappa = {number(c.kappa)}):",
         )
         click.echo()

@@ -16,11 +16,12 @@ from keyhole.sources import Answer, Bill, Limits, Meter
 class Preview:
     """The first round of a run and its bill; making one refuses what the learner or the limits do not allow."""
 
-    def __init__(self, learner: Learner, outline: Outline, prices: list[float] | None, limits: Limits) -> None:
+    def __init__(
+        self, learner: Learner, outline: Outline, *, seed: int, prices: list[float] | None, limits: Limits
+    ) -> None:
         self._learner = learner
         self._outline = outline
-        # No learner has drawn from its generator before it is told something, so any seed shows the same round.
-        first = next(learner.run(outline.n_attributes, np.random.default_rng(0)), None)
+        first = next(learner.run(outline.n_attributes, np.random.default_rng(seed)), None)
         self._queries = first.queries if first is not None else ()
         meter = Meter(_ShapeOnly(outline), n_observed=learner.n_observed, prices=prices)
         for query in self._queries:

@@ -26,25 +26,11 @@ def learner_for(
     name: str, n_attributes: int, *, observe: int | None, nonzero: int | None, raw: bool, changes: Iterable[str]
 ) -> Learner:
     """The learner that was asked for; what was not said is chosen to suit the number of attributes."""
-    n_observed, n_nonzero_coefs = sizes(n_attributes, observe, nonzero)
+    n_observed, n_nonzero_coefs = default_sizes(n_attributes, observe, nonzero)
     manner: dict[str, Any] = {} if raw else {"scale": "seen", "fit_intercept": True}
     kind = LEARNERS[name]
     manner |= _changes(kind, changes)
     return kind(n_observed=n_observed, n_nonzero_coefs=n_nonzero_coefs, **manner)
-
-
-def sizes(n_attributes: int, observe: int | None, nonzero: int | None) -> tuple[int, int]:
-    """(n_observed, n_nonzero_coefs), as far as given; the rest follows from what is given and from d.
-
-    >>> sizes(500, None, None), sizes(500, 10, None), sizes(500, None, 10), sizes(500, 7, 3)
-    ((50, 25), (10, 5), (20, 10), (7, 3))
-    """
-    usual_observe, usual_nonzero = default_sizes(n_attributes)
-    if nonzero is None:
-        nonzero = usual_nonzero if observe is None else min(usual_nonzero, max(1, observe // 2))
-    if observe is None:
-        observe = usual_observe if nonzero == usual_nonzero else min(2 * nonzero, n_attributes)
-    return observe, nonzero
 
 
 def parameters(learner: Learner) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def show_model(model: Model, *, at_most: int | None = None) -> None:
         shown.add_row("", "...", "", f"and {len(terms) - at_most} more")
     if p.intercept or not terms:
         shown.add_row(_sign(p.intercept), f"{abs(p.intercept):.5g}")
-    click.echo(click.style(heading(model), bold=console().is_terminal and not console().no_color))
+    console().print(heading(model), style="bold")
     print_table(shown)
     click.echo()
 
@@ -87,8 +87,7 @@ def about_bill(about: Mapping[str, Any]) -> str:
     if not isinstance(values, int) or not isinstance(examples, int):
         return ""
     learner = about.get("learner", "The learner")
-    cells = _cells(data)
-    of_all = f", {share(values, cells)} of all cells" if cells else ""
+    of_all = _share_of_cells(values, data)
     cost = bill.get("cost", values)
     price = f", at a cost of {number(cost)}" if isinstance(cost, int | float) and cost != values else ""
     return f"{learner} looked at {values:,} values of {plural(examples, 'example')}{of_all}{price}."
@@ -147,9 +146,14 @@ def looks_of(about: Mapping[str, Any]) -> dict[str, int]:
     return {label: count for label, count in looks.items() if isinstance(count, int)}
 
 
-def _cells(data: Mapping[str, Any]) -> int:
+def _share_of_cells(values: int, data: Mapping[str, Any]) -> str:
     n, d = data.get("examples"), data.get("attributes")
-    return n * d if isinstance(n, int) and isinstance(d, int) else 0
+    if not isinstance(n, int) or not isinstance(d, int) or not n * d:
+        return ""
+    if values > n * d:
+        return f", {values / (n * d):.1f} times as many as there are cells"
+    again = "" if data.get("passes", 1) == 1 else "as many as "  # a cell may have been looked at more than once
+    return f", {again}{share(values, n * d)} of all cells"
 
 
 def _sign(value: float) -> str:

@@ -36,10 +36,6 @@ class TableFile:
     def __init__(self, path: str, reader: Reader) -> None:
         self._path = path
         self._reader = reader
-        if all(map(_is_number, reader.names)):
-            raise BadData(
-                f"the first line of {path} must hold the names of the columns, but it holds only numbers; add a header."
-            )
         refuse_repeated(reader.names)
 
     def outline(self, target: str | None, ignore: Sequence[str]) -> Outline:
@@ -131,14 +127,6 @@ def _with_kinds(others: dict[str, str]) -> str:
     """The names and what they hold; all in one when they hold the same."""
     kinds = sorted(set(others.values()))
     return f"{listed(others)} {'holds' if len(others) == 1 else 'hold'} {' or '.join(kinds)}"
-
-
-def _is_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _floats(column: Any) -> Floats:

@@ -22,12 +22,12 @@ _OPTIONS = {
 
 
 def in_options(sentence: str) -> str:
-    """The sentence with the library's parameters spelled as this command's options.
+    """The sentence with the library's parameters spelled as this command's options; what is quoted is a user's name.
 
     >>> in_options("n_observed must be larger than n_nonzero_coefs, not 3 against 5")
     '--observe must be larger than --nonzero, not 3 against 5'
     """
-    return re.sub(r"\w+", lambda word: _OPTIONS.get(word[0], word[0]), sentence)
+    return re.sub(r"(?<!['\w])\w+", lambda word: _OPTIONS.get(word[0], word[0]), sentence)
 
 
 def listed(names: Iterable[str], at_most: int = 5) -> str:
@@ -57,13 +57,13 @@ def instead_of(name: str, names: Iterable[str], kind: str = "column") -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """A share in per cent, with as many digits as it takes to see it.
+    """A share in per cent.
 
     >>> share(1, 3), share(1, 3000), share(0, 5), share(2, 2)
-    ('33.3 %', '0.033 %', '0 %', '100 %')
+    ('33.3 %', '0.0333 %', '0 %', '100 %')
     """
     percent = 100.0 * part / whole if whole else 0.0
-    return f"{percent:.3g} %" if percent < 100 else f"{percent:.0f} %"
+    return f"{percent:.3g} %"
 
 
 def number(value: float) -> str:
@@ -72,7 +72,7 @@ def number(value: float) -> str:
     >>> number(12345), number(0.125), number(6733676336123)
     ('12,345', '0.125', '6.73e+12')
     """
-    if abs(value) >= 1e10:
+    if abs(value) >= 1e9:
         return f"{float(value):.3g}"
     return f"{int(value):,}" if float(value).is_integer() else f"{value:,.5g}"
 

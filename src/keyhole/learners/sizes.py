@@ -66,5 +66,5 @@ def default_sizes(
         most = n_attributes if n_observed is None else n_observed
         n_nonzero_coefs = max(1, min(25, -(-n_attributes // 3), most // 2))
     if n_observed is None:
-        n_observed = min(2 * n_nonzero_coefs, n_attributes)
+        n_observed = min(max(2 * n_nonzero_coefs, 1), n_attributes)
     return n_observed, n_nonzero_coefs

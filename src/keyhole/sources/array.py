@@ -1,5 +1,6 @@
 """Examples that are in memory: numpy arrays, sparse matrices, frames."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from keyhole.errors import BadData, Misuse
 from keyhole.query import Query
 from keyhole.schedule import whole
 from keyhole.sources.source import CHUNK, Answer, add, summarise
-from keyhole.table import Rows, Table, as_floats, as_table
+from keyhole.table import Rows, Table, as_floats, as_table, refuse_repeated
 
 
 class ArraySource:
@@ -26,6 +27,8 @@ class ArraySource:
         Whether to take the examples in a random order, drawn from ``seed``.
     passes
         How often every example may be used. The paper uses each once; every further look is on the bill again.
+    names
+        What the attributes are called, where X does not say it.
 
     Examples
     --------
@@ -34,12 +37,20 @@ class ArraySource:
     (3, 3)
     """
 
-    def __init__(self, X: Any, y: Any, *, shuffle: bool = False, seed: int | None = None, passes: int = 1) -> None:
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        shuffle: bool = False,
+        seed: int | None = None,
+        passes: int = 1,
+        names: Sequence[str] | None = None,
+    ) -> None:
         table = as_table(X)
         self._table = table
         self._columns, self._y = _split(table, y)
-        #: The frame's column names, the target left out; None for arrays.
-        self.names = None if table.names is None else tuple(table.names[j] for j in self._columns)
+        self.names = _names(table, self._columns, names)
         n, d = table.shape[0], self._columns.size
         if n == 0 or d == 0:
             raise BadData(
@@ -88,6 +99,17 @@ class ArraySource:
             seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(n_pass,))
             self._permuted = n_pass, np.random.default_rng(seed).permutation(self._y.size)
         return self._permuted[1][start:stop]
+
+
+def _names(table: Table, columns: Ints, given: Sequence[str] | None) -> tuple[str, ...] | None:
+    """What the attributes are called: as given, or as the frame has it, the target left out; None for arrays."""
+    if given is None:
+        return None if table.names is None else tuple(table.names[j] for j in columns)
+    names = tuple(map(str, given))
+    if len(names) != columns.size:
+        raise Misuse(f"there must be one name per attribute, {columns.size}, not {len(names)}.")
+    refuse_repeated(names)
+    return names
 
 
 def _split(table: Table, y: Any) -> tuple[Ints, Floats]:
