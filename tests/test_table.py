@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import keyhole as kh
@@ -17,7 +17,7 @@ from keyhole.table import as_table, pick_columns
 
 CELLS = np.round(np.random.default_rng(8).normal(size=(7, 5)), 3)
 CELLS[CELLS < -0.8] = 0.0
-NAMES = ["age", "a;b", 'c"d', "größe", ""]
+NAMES = ["age", "a;b", 'c"d', "größe", " "]
 
 #: The same cells as every kind of table there is.
 KINDS = {
@@ -50,6 +50,7 @@ def looked_at(column):
 
 
 @every_kind
+@settings(deadline=None)
 @given(
     rows=st.lists(st.integers(0, 6), max_size=9),
     columns=st.lists(st.integers(0, 4), unique=True),
@@ -61,6 +62,7 @@ def test_any_rows_and_columns_are_read_where_they_meet(data, rows, columns):
 
 
 @every_kind
+@settings(deadline=None)
 @given(start=st.integers(0, 7), length=st.integers(0, 7), columns=st.lists(st.integers(0, 4), unique=True))
 def test_a_run_of_rows_is_read_where_it_meets_the_columns(data, start, length, columns):
     stop = min(start + length, 7)
@@ -104,15 +106,15 @@ def test_a_memory_mapped_file_is_read_without_being_opened_for_writing(tmp_path)
 @pytest.mark.parametrize("order", ["C", "F", "CSR", "pandas"])
 def test_a_few_cells_of_a_large_table_need_little_memory(order):
     large = np.zeros((1_000, 4_000), dtype=np.float32, order="F" if order == "F" else "C")  # 16 MB
-    data = {"CSR": sp.csr_array, "pandas": pd.DataFrame}.get(order, lambda X: X)(large)
-    table = as_table(data)
+    large[::100] = 1.0
+    table = as_table({"CSR": sp.csr_array, "pandas": pd.DataFrame}.get(order, lambda X: X)(large))
     tracemalloc.start()
 
     table.read(slice(0, 1_000), np.array([3, 3_999]))
 
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 1e6  # the cells take 16 kB; all of them would take 32 MB
+    assert peak < 1e6  # the cells take 16 kB, the stored entries of the CSR matrix 480 kB; all would take 32 MB
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,7 @@ def test_rows_of_different_length_are_refused():
 
 @pytest.mark.parametrize("dtype", ["U3", "S3", "M8[D]", "m8[s]", "V4", np.dtypes.StringDType()])
 def test_an_array_of_texts_or_dates_is_refused(dtype):
-    with pytest.raises(kh.BadData, match="X must hold numbers, not .*; encode texts and dates as numbers first"):
+    with pytest.raises(kh.BadData, match=r"X must hold numbers, not .*; encode texts and dates as numbers first"):
         as_table(np.zeros((2, 2), dtype=dtype))
 
 
@@ -153,7 +155,9 @@ def test_complex_numbers_are_refused(kind):
         as_table(kind(np.ones((2, 2)) * 1j))
 
 
-@pytest.mark.parametrize("value", ["abc", 1j, [1], object(), 10**400], ids=str)
+@pytest.mark.parametrize(
+    "value", ["abc", 1j, [1], object(), 10**400], ids=["text", "complex", "list", "object", "huge"]
+)
 def test_an_object_that_is_no_number_is_refused_when_it_is_looked_at_and_not_before(value):
     objects = np.array([[1.0, None]], dtype=object)
     objects[0, 1] = value
@@ -290,10 +294,9 @@ def test_a_frame_that_is_not_in_memory_or_not_known_is_refused_with_its_kind(dat
         as_table(data)
 
 
-@every_kind
-def test_picking_columns_keeps_the_kind_of_table(data):
-    if isinstance(data, list | sp.coo_array):
-        pytest.skip("scikit-learn makes an array or a CSR matrix of it first")
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("list of lists", "COO")])
+def test_picking_columns_keeps_the_kind_of_table(kind):
+    data = KINDS[kind]
 
     picked = pick_columns(data, np.array([0, 3]))
 
