@@ -260,3 +260,40 @@ def test_without_a_terminal_nothing_is_drawn():
     )
 
     assert (done.stdout.strip(), done.stderr) == ("MAX_EXAMPLES", "")
+
+
+def test_ctrl_c_in_the_middle_of_a_learners_thought_does_not_end_its_run():
+    X, y = examples()
+    calls = []
+
+    def interrupted_once(t):
+        calls.append(t)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return 20
+
+    session = Session(exploration(batch_size=interrupted_once), 10, seed=0, journal=True)
+    meter = Meter(kh.ArraySource(X, y), n_observed=4)
+
+    first = session.drive(meter)
+    second = session.drive(meter)
+
+    assert (first, second) == (kh.Stopped.INTERRUPTED, kh.Stopped.EXHAUSTED)
+    assert same(session.predictor, kh.learn(exploration(), kh.ArraySource(X, y)).predictor)
+
+
+@pytest.mark.parametrize("nonsense", ["hybrid", None, kh.Hybrid])
+def test_what_is_no_learner_is_refused(nonsense):
+    with pytest.raises(kh.Misuse, match="a learner is an object such as Hybrid"):
+        kh.learn(nonsense, kh.ArraySource(*examples()))
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "zero"])
+def test_what_is_no_seed_is_refused(seed):
+    for use in (
+        lambda: kh.learn(exploration(), kh.ArraySource(*examples()), seed=seed),
+        lambda: kh.ArraySource(*examples(), shuffle=True, seed=seed),
+        lambda: kh.SyntheticSource.paper(seed=seed),
+    ):
+        with pytest.raises(kh.Misuse, match="seed must be a whole number of at least 0"):
+            use()

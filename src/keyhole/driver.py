@@ -11,6 +11,7 @@ from keyhole.errors import KeyholeError, Misuse
 from keyhole.predictor import Predictor
 from keyhole.query import Learner, Round, Run
 from keyhole.result import Record, Result
+from keyhole.schedule import whole
 from keyhole.sources import Bill, Limits, Meter, Source, Stopped
 from keyhole.sources.source import add
 
@@ -79,8 +80,8 @@ def learn(
     the next query would use more than max_examples
     """
     limits = Limits(max_examples, max_values, max_cost)
-    meter = Meter(source, n_observed=learner.n_observed, prices=prices, limits=limits)
     session = Session(learner, source.n_attributes, seed=seed, names=source.names)
+    meter = Meter(source, n_observed=learner.n_observed, prices=prices, limits=limits)
     session.refuse_too_few(meter.remaining())
     with Bar(limits, total=meter.remaining(), shown=progress) as bar:
         stopped = session.drive(meter, callbacks=tuple(callbacks), bar=bar)
@@ -102,6 +103,10 @@ class Session:
         names: tuple[str, ...] | None = None,
         journal: bool = False,
     ) -> None:
+        if not hasattr(learner, "run") or isinstance(learner, type):
+            raise Misuse(f"a learner is an object such as Hybrid(n_observed=50, n_nonzero_coefs=25), not {learner!r}.")
+        if seed is not None:
+            whole(seed, "seed", least=0)
         self._learner = learner
         self._n_attributes = n_attributes
         self._seed = np.random.SeedSequence(seed).entropy  # drawn once, so that a replay is the run
@@ -139,6 +144,8 @@ class Session:
                 if stopped is not None:
                     return stopped
         except KeyboardInterrupt:
+            if self._journal is not None:
+                self._replay(self._journal)  # it may have hit the learner in mid-thought, which ends a generator
             return Stopped.INTERRUPTED
         except KeyholeError as error:
             error.result = self.result(meter.bill, None)
@@ -232,10 +239,14 @@ class Session:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
+        self._replay(state["_journal"])
+
+    def _replay(self, journal: list[list[Any]]) -> None:
+        """Bring a run to where it stood by giving it the same answers again."""
         self._run = self._begin()
         try:
             self._round = next(self._run)
-            for answers in state["_journal"]:
+            for answers in journal:
                 self._round = self._run.send(answers)
         except StopIteration:
             self._round = None

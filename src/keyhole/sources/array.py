@@ -62,7 +62,7 @@ class ArraySource:
         self._y.flags.writeable = False  # statistics are shown slices of it
         self._passes = whole(passes, "passes")
         self._shuffle = shuffle
-        self._seed = np.random.SeedSequence(seed)
+        self._seed = np.random.SeedSequence(None if seed is None else whole(seed, "seed", least=0))
         self._used = 0
         self._permuted: tuple[int, Ints] | None = None
 

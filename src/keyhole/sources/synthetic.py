@@ -86,7 +86,7 @@ class SyntheticSource:
         self.scale = self._one_per_attribute(scale, "scale")
         self.centre = self._one_per_attribute(centre, "centre")
         self.intercept = intercept
-        self.seed = seed
+        self.seed = whole(seed, "seed", least=0)
         self._draw = draw
         self._used = 0
         self._lot: tuple[int, Floats, Floats] | None = None
