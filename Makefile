@@ -22,7 +22,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -14,7 +14,8 @@ from scipy.linalg import hadamard
 
 from keyhole import theory
 from keyhole.errors import Misuse
-from keyhole.learners import Exploration, Hybrid
+from keyhole.learners.exploration import Exploration
+from keyhole.learners.hybrid import Hybrid
 from keyhole.theory import Constants, Problem
 
 # Smoothness, convexity and noise all at their simplest: kappa = 1, so eta = 1/8, s = 1025, alpha = 1/32.

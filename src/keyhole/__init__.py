@@ -18,41 +18,60 @@ __version__ = "0.1.0.dev0"
 # Public names are imported when they are first used, so that `import keyhole` is quick and pulls in no optional
 # package. For type checkers the same names are imported at once.
 _ROOM_OF = {
+    "AdaptiveDantzig": "learners.adaptive_dantzig",
     "ArraySource": "sources",
     "BadData": "errors",
     "BadModelFile": "errors",
     "Bill": "sources",
     "BudgetExceeded": "errors",
-    "Exploitation": "learners",
-    "Exploration": "learners",
+    "CompatibleDualAveraging": "learners.scheduled_dual_averaging",
+    "Dantzig": "learners.dantzig",
+    "DualAveraging": "learners.dual_averaging",
+    "Exploitation": "learners.exploitation",
+    "Exploration": "learners.exploration",
     "ExplorationRegressor": "estimators",
-    "Hybrid": "learners",
+    "Hybrid": "learners.hybrid",
     "HybridRegressor": "estimators",
+    "IHT": "learners.full_information",
     "KeyholeError": "errors",
     "LearnerRegressor": "estimators",
     "MissingExtra": "errors",
     "Misuse": "errors",
     "Model": "modelfile",
+    "OnlineGreedy": "learners.online_greedy",
+    "OnlineOMP": "learners.online_omp",
     "Predictor": "predictor",
     "Progress": "driver",
     "Query": "query",
     "Record": "result",
     "Result": "result",
     "Round": "query",
+    "RowsThenColumns": "learners.rows_then_columns",
+    "ScheduledDualAveraging": "learners.scheduled_dual_averaging",
+    "Screening": "learners.screening",
     "SourceFailed": "errors",
+    "StoGradMP": "learners.full_information",
+    "StoIHT": "learners.full_information",
     "Stopped": "sources",
+    "SupportHedge": "learners.support_hedge",
     "SyntheticSource": "sources",
+    "TruncatedDualAveraging": "learners.truncated_dual_averaging",
     "learn": "driver",
     "read_model": "modelfile",
     "write_model": "modelfile",
 }
 
 __all__ = [
+    "IHT",
+    "AdaptiveDantzig",
     "ArraySource",
     "BadData",
     "BadModelFile",
     "Bill",
     "BudgetExceeded",
+    "CompatibleDualAveraging",
+    "Dantzig",
+    "DualAveraging",
     "Exploitation",
     "Exploration",
     "ExplorationRegressor",
@@ -63,15 +82,24 @@ __all__ = [
     "MissingExtra",
     "Misuse",
     "Model",
+    "OnlineGreedy",
+    "OnlineOMP",
     "Predictor",
     "Progress",
     "Query",
     "Record",
     "Result",
     "Round",
+    "RowsThenColumns",
+    "ScheduledDualAveraging",
+    "Screening",
     "SourceFailed",
+    "StoGradMP",
+    "StoIHT",
     "Stopped",
+    "SupportHedge",
     "SyntheticSource",
+    "TruncatedDualAveraging",
     "__version__",
     "learn",
     "read_model",
@@ -103,7 +131,20 @@ if TYPE_CHECKING:
         SourceFailed,
     )
     from keyhole.estimators import ExplorationRegressor, HybridRegressor, LearnerRegressor
-    from keyhole.learners import Exploitation, Exploration, Hybrid
+    from keyhole.learners.adaptive_dantzig import AdaptiveDantzig
+    from keyhole.learners.dantzig import Dantzig
+    from keyhole.learners.dual_averaging import DualAveraging
+    from keyhole.learners.exploitation import Exploitation
+    from keyhole.learners.exploration import Exploration
+    from keyhole.learners.full_information import IHT, StoGradMP, StoIHT
+    from keyhole.learners.hybrid import Hybrid
+    from keyhole.learners.online_greedy import OnlineGreedy
+    from keyhole.learners.online_omp import OnlineOMP
+    from keyhole.learners.rows_then_columns import RowsThenColumns
+    from keyhole.learners.scheduled_dual_averaging import CompatibleDualAveraging, ScheduledDualAveraging
+    from keyhole.learners.screening import Screening
+    from keyhole.learners.support_hedge import SupportHedge
+    from keyhole.learners.truncated_dual_averaging import TruncatedDualAveraging
     from keyhole.modelfile import Model, read_model, write_model
     from keyhole.predictor import Predictor
     from keyhole.query import Query, Round

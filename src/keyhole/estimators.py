@@ -12,7 +12,8 @@ import numpy as np
 from keyhole.arrays import AnyArray, Floats
 from keyhole.driver import Session
 from keyhole.errors import BadData
-from keyhole.learners import Exploration, Hybrid
+from keyhole.learners.exploration import Exploration
+from keyhole.learners.hybrid import Hybrid
 from keyhole.learners.sizes import default_sizes
 from keyhole.optional import need
 from keyhole.query import Learner

@@ -28,7 +28,7 @@ class TestExplorationWithEverythingInSight(LearnerContract):
 
 class TestExploitation(LearnerContract):
     def make(self):
-        return kh.Exploitation(start=kh.Predictor([0, 1, 2], np.full(3, 0.1), n_attributes=12))
+        return kh.Exploitation(start=kh.Predictor([3, 7, 10], np.full(3, 0.1), n_attributes=12))
 
 
 class TestHybrid(LearnerContract):

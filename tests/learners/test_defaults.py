@@ -122,7 +122,7 @@ def test_theta_may_be_given_as_a_start():
 def test_a_step_size_too_large_for_the_data_is_said_to_be_that():
     learner = kh.Exploration(n_observed=50, n_nonzero_coefs=25, step_size=30.0, batch_size=50)
 
-    with pytest.raises(kh.Misuse, match='step_size must be small enough .* try "auto"'):
+    with pytest.raises(kh.Misuse, match=r'step_size must be small enough .* try "auto"'):
         kh.learn(learner, kh.SyntheticSource.paper())
 
 

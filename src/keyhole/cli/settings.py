@@ -8,7 +8,8 @@ from typing import Any
 
 from keyhole.cli.words import instead_of
 from keyhole.errors import Misuse
-from keyhole.learners import Exploration, Hybrid
+from keyhole.learners.exploration import Exploration
+from keyhole.learners.hybrid import Hybrid
 from keyhole.learners.sizes import default_sizes
 from keyhole.query import Learner
 

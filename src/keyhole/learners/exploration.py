@@ -119,6 +119,15 @@ class Exploration:
         return geometry.predictor(theta)
 
     @classmethod
+    def grid(cls, *, n_attributes: int, n_observed: int, n_nonzero_coefs: int) -> dict[str, list[Any]]:  # noqa: ARG003
+        """What to try; the authors report no values, but their curve is that of step 0.08 and batches of about 83."""
+        first = growing_batches(n_attributes, n_nonzero_coefs)(0)
+        return {
+            "step_size": ["auto", 0.03, 0.05, 0.08, 0.12, 0.2, 0.3],
+            "batch_size": ["auto", *(round(first * factor) for factor in (0.5, 1, 2, 4, 8))],
+        }
+
+    @classmethod
     def from_theory(cls, constants: theory.Constants, **promise: Any) -> Self:
         """The configuration with which Theorem 4.1 keeps its promise; ``promise`` goes to `theory.plan_exploration`."""
         plan = theory.plan_exploration(constants, **promise)

@@ -11,7 +11,7 @@ from keyhole import theory
 from keyhole.geometry import check_geometry
 from keyhole.learners.exploitation import exploitation
 from keyhole.learners.exploration import blocks_of, check_batch_size, exploration
-from keyhole.learners.sizes import check_sizes, growing_batches, starting_point
+from keyhole.learners.sizes import GrowingBatch, check_sizes, growing_batches, starting_point
 from keyhole.predictor import Predictor
 from keyhole.query import Run
 from keyhole.schedule import Schedule, at, batches, check, whole
@@ -91,7 +91,7 @@ class Hybrid:
 
     def _batch_sizes(self, k: int, n_attributes: int) -> tuple[Iterator[int], Iterator[int]]:
         """{B_{t,k}^-} and {B_{t,k}} of round k."""
-        # Growth is per round here; three updates of Exploration's 6 % each.
+        # Growth is per round here: three updates of Exploration's 6 % each.
         auto = growing_batches(n_attributes, self.n_nonzero_coefs, growth=1.06**3)
         explore, exploit = (
             at(auto if isinstance(schedule, str) else schedule, k)
@@ -103,6 +103,19 @@ class Hybrid:
             batches(explore, T_minus, "exploration_batch_size"),
             batches(exploit, T, "exploitation_batch_size"),
         )
+
+    @classmethod
+    def grid(cls, *, n_attributes: int, n_observed: int, n_nonzero_coefs: int) -> dict[str, list[Any]]:  # noqa: ARG003
+        """What to try; the authors report no values but the 3 Exploration updates of their theory."""
+        first = growing_batches(n_attributes, n_nonzero_coefs)(0)
+        sizes = ["auto", *(GrowingBatch(first * factor) for factor in (0.5, 1, 2, 4))]
+        return {
+            "step_size": ["auto", 0.05, 0.1, 0.2, 0.3],
+            "exploration_batch_size": sizes,
+            "exploration_updates": [1, 2, 3],
+            "exploitation_batch_size": [*sizes, GrowingBatch(first * 12)],
+            "exploitation_updates": [5, 10, 15],
+        }
 
     @classmethod
     def from_theory(cls, constants: theory.Constants, **promise: Any) -> Self:

@@ -1,6 +1,6 @@
 """What the paper's three learners share before their first update: legal sizes, batches that suit them, theta_0."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,8 @@ from keyhole.schedule import whole
 def check_sizes(n_observed: Any, n_nonzero_coefs: Any, n_attributes: int | None = None) -> None:
     """Refuse sizes for which an algorithm with blocks of width n_observed - n_nonzero_coefs cannot work."""
     s_prime, s = whole(n_observed, "n_observed"), whole(n_nonzero_coefs, "n_nonzero_coefs")
-    if n_attributes is not None and s_prime > n_attributes:
-        raise Misuse(
-            f"n_observed must be at most the number of attributes, {n_attributes}, not {s_prime}; "
-            "no example has more to look at."
-        )
+    if n_attributes is not None:
+        check_room(s_prime, n_attributes)
     if s > s_prime or (s == s_prime and n_attributes is not None and s_prime < n_attributes):
         raise Misuse(
             f"n_observed must be larger than n_nonzero_coefs, not {s_prime} against {s}; what is left over is used "
@@ -26,15 +23,46 @@ def check_sizes(n_observed: Any, n_nonzero_coefs: Any, n_attributes: int | None 
         )
 
 
-def growing_batches(n_attributes: int, s: int, growth: float = 1.06) -> Callable[[int], float]:
+def check_room(n_observed: int, n_attributes: int) -> None:
+    """Refuse to look at more attributes than there are."""
+    if n_observed > n_attributes:
+        raise Misuse(
+            f"n_observed must be at most the number of attributes, {n_attributes}, not {n_observed}; "
+            "no example has more to look at."
+        )
+
+
+def check_output_size(n_observed: Any, n_nonzero_coefs: Any) -> None:
+    """Refuse a predictor that needs more attributes than one may look at."""
+    s_prime, s = whole(n_observed, "n_observed"), whole(n_nonzero_coefs, "n_nonzero_coefs")
+    if s > s_prime:
+        raise Misuse(f"n_nonzero_coefs must be at most n_observed, not {s} against {s_prime}; a predictor looks, too.")
+
+
+@dataclass(frozen=True, slots=True)
+class GrowingBatch:
+    """The schedule first * growth^t: a callable that prints, compares and pickles.
+
+    >>> GrowingBatch(100, growth=1.5)(2)
+    225.0
+    """
+
+    first: float
+    growth: float = 1.2
+
+    def __call__(self, t: int) -> float:
+        """The size at index t."""
+        return float(self.first * self.growth**t)
+
+
+def growing_batches(n_attributes: int, s: int, growth: float = 1.06) -> GrowingBatch:
     """Batches that need no tuning: small at first, larger every time.
 
     A step with too few examples adds more noise than it removes error, in proportion to s log(d) / B; so batches
     start at about s log(d) / 4. From there they grow by 6 % an update, as the paper's do, to let the noise shrink
     with the error: a short run still gets through enough updates, and a long one does not stay noisy.
     """
-    first = max(4.0, s * np.log(n_attributes) / 4)
-    return lambda t: first * growth**t
+    return GrowingBatch(max(4.0, s * np.log(n_attributes) / 4), growth)
 
 
 def starting_point(learner: Any, n_attributes: int) -> tuple[Floats, Geometry]:
