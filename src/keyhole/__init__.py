@@ -18,6 +18,9 @@ __version__ = "0.1.0.dev0"
 # Public names are imported when they are first used, so that `import keyhole` is quick and pulls in no optional
 # package. For type checkers the same names are imported at once.
 _ROOM_OF = {
+    "AELR": "learners.aerr",
+    "AER": "learners.aer",
+    "AERR": "learners.aerr",
     "AdaptiveDantzig": "learners.adaptive_dantzig",
     "ArraySource": "sources",
     "BadData": "errors",
@@ -25,7 +28,10 @@ _ROOM_OF = {
     "Bill": "sources",
     "BudgetExceeded": "errors",
     "CompatibleDualAveraging": "learners.scheduled_dual_averaging",
+    "DDAELR": "learners.ddaerr",
+    "DDAERR": "learners.ddaerr",
     "Dantzig": "learners.dantzig",
+    "DirectEstimation": "learners.aer",
     "DualAveraging": "learners.dual_averaging",
     "Exploitation": "learners.exploitation",
     "Exploration": "learners.exploration",
@@ -62,6 +68,11 @@ _ROOM_OF = {
 }
 
 __all__ = [
+    "AELR",
+    "AER",
+    "AERR",
+    "DDAELR",
+    "DDAERR",
     "IHT",
     "AdaptiveDantzig",
     "ArraySource",
@@ -71,6 +82,7 @@ __all__ = [
     "BudgetExceeded",
     "CompatibleDualAveraging",
     "Dantzig",
+    "DirectEstimation",
     "DualAveraging",
     "Exploitation",
     "Exploration",
@@ -132,7 +144,10 @@ if TYPE_CHECKING:
     )
     from keyhole.estimators import ExplorationRegressor, HybridRegressor, LearnerRegressor
     from keyhole.learners.adaptive_dantzig import AdaptiveDantzig
+    from keyhole.learners.aer import AER, DirectEstimation
+    from keyhole.learners.aerr import AELR, AERR
     from keyhole.learners.dantzig import Dantzig
+    from keyhole.learners.ddaerr import DDAELR, DDAERR
     from keyhole.learners.dual_averaging import DualAveraging
     from keyhole.learners.exploitation import Exploitation
     from keyhole.learners.exploration import Exploration

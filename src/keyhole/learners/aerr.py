@@ -1,0 +1,400 @@
+"""AERR and AELR (Hazan & Koren 2012): ridge and lasso regression from k + l looks per example."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from keyhole.arrays import Floats, Ints
+from keyhole.errors import Misuse
+from keyhole.learners import aer
+from keyhole.learners.aer import check_looks, due, inner_product, one_of, split
+from keyhole.predictor import Predictor
+from keyhole.query import Query, Round, Run
+from keyhole.running import RunningScale
+from keyhole.schedule import positive, whole
+
+
+def ridge_step_size(k: float, d: int, m: float) -> float:
+    """eta = 2 B / (G sqrt(m)) with the bound G^2 = 8 B^2 d / k on the squared gradient norm: B cancels."""
+    return math.sqrt(k / (2 * d * m))
+
+
+def lasso_step_size(k: float, d: int, m: float, B: float) -> float:
+    """eta = sqrt(log(2d) / (5 m G^2)) with G^2 = 8 B^2 d / k: what minimises the bound B (log(2d)/(eta m) + 5 eta G^2).
+
+    The step printed for AELR by Kukliansky & Shamir, 2 B / (G sqrt(m)), does not give the rate printed next to it.
+    """
+    return math.sqrt(k * math.log(2 * d) / (10 * d * m)) / (2 * B)
+
+
+def lasso_weights(c: Floats, B: float) -> Floats:
+    """w = B (z+ - z-) / (sum z+ + sum z-) for z+ = exp(-c) and z- = exp(c), without overflow however large c is.
+
+    >>> lasso_weights(np.array([1000.0, -1000.0, 0.0]), 4.0)
+    array([-2.,  2.,  0.])
+    """
+    top = np.abs(c).max()
+    plus, minus = np.exp(-c - top), np.exp(c - top)
+    w: Floats = (plus - minus) * (B / (plus + minus).sum())
+    return w
+
+
+class Iterate(Protocol):
+    """The w of a loop: how it moves with a gradient estimate, and how long its steps should be."""
+
+    w: Floats
+
+    def measure(self, drawn: Ints, g: Floats) -> None:
+        """Take note of how large gradient estimates are; g is 0 off ``drawn``."""
+
+    def step_size(self, B: float, t: int, m: int) -> float:
+        """eta for m examples, with G measured on the t so far."""
+
+    def move(self, g: Floats, eta: float, B: float) -> None:
+        """One step."""
+
+
+class Ridge:
+    """A gradient step, then back into the ball of radius B.
+
+    Where the number of examples is not known (``anytime``) eta changes, and the steps already taken change along: w is
+    eta times what has been summed up. Otherwise the long steps of the first examples would be with us for 1 / eta
+    examples, which is as long as the run.
+    """
+
+    def __init__(self, n_attributes: int, *, anytime: bool) -> None:
+        self.w: Floats = np.zeros(n_attributes)
+        self._anytime = anytime
+        self._squares = 0.0
+        self._eta = 0.0
+
+    def measure(self, drawn: Ints, g: Floats) -> None:  # noqa: ARG002
+        """Sum of ||g||^2."""
+        self._squares += float(g @ g)
+
+    def step_size(self, B: float, t: int, m: int) -> float:
+        """2 B / (G sqrt(m)), G^2 = E ||g||^2."""
+        return 2 * B * math.sqrt(t / (self._squares * m)) if self._squares else 0.0
+
+    def move(self, g: Floats, eta: float, B: float) -> None:
+        """w <- v B / max(||v||, B), v = w - eta g."""
+        if self._anytime and self._eta:
+            self.w = self.w * (eta / self._eta)
+        self._eta = eta
+        self.w = aer.into_ball(self.w - eta * g, B)
+
+
+class Lasso:
+    """The exponentiated gradient on the l1 ball of radius B.
+
+    z+ and z- start at 1 and get opposite factors, so that log z- = -log z+ = c at all times: c is all there is to
+    keep.
+    """
+
+    def __init__(self, n_attributes: int) -> None:
+        self.w: Floats = np.zeros(n_attributes)
+        self._c: Floats = np.zeros(n_attributes)
+        self._squares: Floats = np.zeros(n_attributes)
+
+    def measure(self, drawn: Ints, g: Floats) -> None:
+        """Sums of g_i^2."""
+        self._squares[drawn] += g[drawn] ** 2  # what was drawn twice is added once: g has both already
+
+    def step_size(self, B: float, t: int, m: int) -> float:  # noqa: ARG002
+        """sqrt(log(2d) / (5 m G^2)), at most 1 / (2G), G^2 = max_i E g_i^2."""
+        G2 = float(self._squares.max()) / t
+        return min(math.sqrt(math.log(2 * self.w.size) / (5 * m * G2)), 0.5 / math.sqrt(G2)) if G2 else 0.0
+
+    def move(self, g: Floats, eta: float, B: float) -> None:
+        """z+ *= exp(-eta g), z- *= exp(eta g), g clipped at 1 / eta."""
+        self._c += np.minimum(np.maximum(eta * g, -1.0), 1.0)
+        self.w = lasso_weights(self._c, B)
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """How attributes are drawn: k with probabilities q for xtilde, l for w.x in proportion to inner(w)."""
+
+    q: Floats
+    k: int
+    l: int
+    inner: Callable[[Floats], Floats]
+    _cumulative: Floats = field(init=False)
+    _weights: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_cumulative", self.q.cumsum())
+        weights = np.divide(1.0, self.k * self.q, out=np.zeros_like(self.q), where=self.q > 0)
+        object.__setattr__(self, "_weights", weights)
+
+    def drawn(self, rng: np.random.Generator) -> Ints:
+        """k attributes, with replacement."""
+        return aer.draw(self._cumulative, rng.random(self.k))
+
+    def xtilde(self, drawn: Ints, x: Floats) -> Floats:
+        """(1/k) sum over the draws i of x[i] / q[i] e_i: equal to x on average; of x only what was drawn is used."""
+        return np.bincount(drawn, x[drawn] * self._weights[drawn], minlength=x.size).astype(np.float64, copy=False)
+
+
+def inner_weights(law: str, root_moments: Floats | float = 1.0) -> Callable[[Floats], Floats]:
+    """From w to the weights with which attributes are drawn for w.x.
+
+    "squares": w^2 (Hazan & Koren's ridge); "magnitudes": |w| (their lasso); "moments": |w| sqrt(E x^2), which has the
+    least variance (what Kukliansky & Shamir ran).
+    """
+    if law == "squares":
+        return np.square
+    if law == "magnitudes":
+        return np.abs
+    return lambda w: np.abs(w) * root_moments
+
+
+class Standing:
+    """Where a run of one of these loops stands; two loops with different laws may follow one another."""
+
+    def __init__(self, learner: Any, iterate: Iterate, radius: float) -> None:
+        self.iterate = iterate
+        self.scale = RunningScale(iterate.w.size)
+        self.theory: Callable[[int, float], float] | None = None  # (m, B) -> eta; None measures what it needs
+        self.B = radius
+        self.t = 0
+        self._learner = learner
+        self._radius = radius
+        self._publication = aer.Publication(learner)
+        self._total: Floats = np.zeros(iterate.w.size)
+        self._averaged = 0
+        self._predictor = Predictor([], [], n_attributes=iterate.w.size)
+        self._published = False
+
+    def forget_average(self) -> None:
+        """Average from here on."""
+        self._total[:] = 0.0
+        self._averaged = 0
+
+    def descend(self, law: Law, rng: np.random.Generator, n: int | None = None) -> Run:
+        """The loop, for n examples or without end."""
+        iterate, x = self.iterate, np.zeros(self.iterate.w.size)
+        last = None if n is None else self.t + n
+        while self.t != last:
+            drawn = law.drawn(rng)
+            j, c = inner_product(iterate.w, law.inner(iterate.w), law.l, rng)
+            seen = aer.distinct(x.size, drawn, j)
+            [rows] = yield Round([Query(seen, 1, aer.EXAMPLES)], self._news())
+            self.scale.add(seen, rows.values, rows.targets)
+            x[seen] = rows.values[0]
+            self.t += 1
+            self._update(drawn, (c @ x[j] - rows.targets[0]) * law.xtilde(drawn, x))
+            if due(self.t):
+                w = self._total / self._averaged if self._learner.output == "average" else iterate.w
+                self._predictor = yield from self._publication.of(w, self.t)
+                self._published = False
+        return self._predictor
+
+    def _news(self) -> Predictor | None:
+        """The predictor, once."""
+        news = None if self._published else self._predictor
+        self._published = True
+        return news
+
+    def _update(self, drawn: Ints, g: Floats) -> None:
+        """One step along the gradient estimate g; what is averaged is the iterate before it, as in the papers."""
+        self._total += self.iterate.w
+        self._averaged += 1
+        if due(self.t) and self._learner.scale == "seen":
+            self.B = self._radius * aer.unit_of(self.scale)
+        self.iterate.measure(drawn, g)
+        m = self._learner.horizon or self.t
+        eta = self.theory(m, self.B) if self.theory else self.iterate.step_size(self.B, self.t, m)
+        self.iterate.move(g, self._learner.step_size * eta, self.B)
+
+
+def ridge(learner: Any, n_attributes: int) -> Standing:
+    """The start of a ridge loop."""
+    check_looks(learner, n_attributes)
+    return Standing(learner, Ridge(n_attributes, anytime=learner.horizon is None), learner.radius)
+
+
+def lasso(learner: Any, n_attributes: int) -> Standing:
+    """The start of a lasso loop."""
+    check_looks(learner, n_attributes)
+    # A vector of norm 1 with s entries has an l1 norm of up to sqrt(s).
+    share = math.sqrt(learner.n_nonzero_coefs) if learner.scale == "seen" else 1.0
+    return Standing(learner, Lasso(n_attributes), learner.radius * share)
+
+
+def uniform(learner: Any, n_attributes: int) -> Law:
+    """Every attribute with the same probability."""
+    k, l = split(learner.n_observed, learner.inner_share)
+    return Law(np.full(n_attributes, 1 / n_attributes), k, l, inner_weights(learner.inner_law))
+
+
+def check_descent(learner: Any, *laws: str) -> None:
+    """Refuse settings with which none of these loops can work."""
+    positive(learner.radius, "radius")
+    positive(learner.step_size, "step_size")
+    if learner.horizon is not None:
+        whole(learner.horizon, "horizon")
+    aer.fraction(learner.inner_share, "inner_share")
+    one_of(learner.inner_law, "inner_law", laws)
+    one_of(learner.output, "output", ("average", "last"))
+    if learner.scale not in (None, "seen"):
+        raise Misuse(f'scale must be None (raw values) or "seen", not {learner.scale!r}.')
+    aer.fraction(learner.refit_share, "refit_share", zero=True)
+    check_looks(learner)
+
+
+@dataclass(frozen=True)
+class AERR:
+    """Attribute-efficient ridge regression (Hazan & Koren, ICML 2012).
+
+    Projected stochastic gradient steps from two estimates: x from k attributes drawn uniformly with replacement, w.x
+    from l attributes drawn in proportion to w^2.
+
+    Parameters
+    ----------
+    n_observed
+        How many attributes of one example may be looked at; at least 2.
+    n_nonzero_coefs
+        How many attributes a published predictor may have.
+    radius
+        B, the Euclidean norm that iterates may have, in units of rms(y) / rms(x), both as seen so far.
+    step_size
+        Multiplies the step that the theory asks for, 2 B / (G sqrt(m)), with G measured on the gradients so far. 1 is
+        the best against the worst case, and too bold where d is large.
+    horizon
+        m, how many examples the run is planned for; None takes those seen so far instead, so that steps get shorter.
+    inner_share
+        The share of the looks that goes into w.x; the rest goes into x. The paper has one look there, so that
+        1 / n_observed is its split, and later experiments have half of them.
+    inner_law
+        How attributes are drawn for w.x: "squares" in proportion to w_i^2, "magnitudes" to the magnitude of w_i. The
+        paper has squares.
+    output
+        "average" publishes the average of the iterates, as the theory asks; "last" the last one.
+    scale
+        "seen" as described; None is the paper to the letter, for values that keep its assumptions: B = radius, and
+        eta = sqrt(k / (2 d m)).
+    refit_share
+        The share of the examples set aside to refit the coefficients on the published support; 0, as in the paper,
+        publishes truncated iterates.
+
+    Notes ----- Looks at up to k + l = ``n_observed`` attributes of every example, fewer where one is drawn twice.
+    Time O(d) per example, memory O(d).
+
+    The loop follows its statement in Kukliansky & Shamir (2015). Ours are: several draws for w.x instead of one, a
+    start at w = 0, truncation, running units, and a way to go on without knowing m (see `Ridge`). It assumes bounded
+    examples and a truth of bounded norm, not sparsity, and makes no use of it. One unit serves all attributes: scale
+    them alike, or use `DDAERR`. With w spread over d attributes w.x is estimated with variance d |w|^2 / l, so it is
+    slow where d is large, and far behind `AELR` where the truth is sparse.
+
+    Examples
+    --------
+    >>> import keyhole as kh
+    >>> source = kh.SyntheticSource.sparse(n_attributes=30, n_nonzero=3, seed=1)
+    >>> result = kh.learn(AERR(n_observed=10, n_nonzero_coefs=3), source, max_examples=3_000)
+    >>> result.predictor.attributes.tolist() == np.flatnonzero(source.coef).tolist()
+    True
+    """
+
+    n_observed: int
+    n_nonzero_coefs: int
+    radius: float = 1.0
+    step_size: float = 0.2
+    horizon: int | None = None
+    inner_share: float = 0.5
+    inner_law: str = "squares"
+    output: str = "average"
+    scale: str | None = "seen"
+    refit_share: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_descent(self, "squares", "magnitudes")
+
+    @classmethod
+    def grid(cls, *, n_attributes: int, n_observed: int, n_nonzero_coefs: int) -> dict[str, list[Any]]:  # noqa: ARG003
+        """What to try; step_size = 1 is the theory's, half of the looks for w.x what later authors ran."""
+        return {
+            "step_size": [0.1, 0.3, 1.0],
+            "inner_law": ["squares", "magnitudes"],
+            "radius": [0.5, 1.0, 2.0],
+            "output": ["average", "last"],
+        }
+
+    def run(self, n_attributes: int, rng: np.random.Generator) -> Run:
+        """Begin a run."""
+        standing, law = ridge(self, n_attributes), uniform(self, n_attributes)
+        if self.scale is None:
+            standing.theory = lambda m, _: ridge_step_size(law.k, n_attributes, m)
+        return (yield from standing.descend(law, rng))
+
+
+@dataclass(frozen=True)
+class AELR:
+    """Attribute-efficient lasso regression (Hazan & Koren, ICML 2012).
+
+    Exponentiated gradient steps on the l1 ball from two estimates: x from k attributes drawn uniformly with
+    replacement, w.x from l attributes drawn in proportion to the magnitude of w.
+
+    Parameters
+    ----------
+    n_observed, n_nonzero_coefs, horizon, inner_share, output, refit_share
+        As in `AERR`.
+    radius
+        B, the l1 norm that iterates may have, in units of sqrt(n_nonzero_coefs) rms(y) / rms(x), both as seen so far.
+    step_size
+        Multiplies the step that the theory asks for, sqrt(log(2d) / (5 m G^2)), with G measured on the gradients so
+        far.
+    inner_law
+        How attributes are drawn for w.x, as in `AERR`; the paper has "magnitudes" here.
+    scale
+        As in `AERR`; None has eta = sqrt(k log(2d) / (10 d m)) / (2 B).
+
+    Notes ----- Looks at up to k + l = ``n_observed`` attributes of every example, fewer where one is drawn twice.
+    Time O(d) per example, memory O(d).
+
+    The loop follows its statement in Kukliansky & Shamir (2015), with the step size corrected (see
+    `lasso_step_size`). Ours are: several draws for w.x instead of one, truncation, running units, and steps that
+    shrink where m is not known. It assumes attributes of bounded magnitude and a truth of bounded l1 norm. One unit
+    serves all attributes.
+
+    Examples
+    --------
+    >>> import keyhole as kh
+    >>> source = kh.SyntheticSource.sparse(n_attributes=30, n_nonzero=3, seed=1)
+    >>> result = kh.learn(AELR(n_observed=10, n_nonzero_coefs=3), source, max_examples=3_000)
+    >>> result.predictor.attributes.tolist() == np.flatnonzero(source.coef).tolist()
+    True
+    """
+
+    n_observed: int
+    n_nonzero_coefs: int
+    radius: float = 1.0
+    step_size: float = 1.0
+    horizon: int | None = None
+    inner_share: float = 0.5
+    inner_law: str = "magnitudes"
+    output: str = "average"
+    scale: str | None = "seen"
+    refit_share: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_descent(self, "squares", "magnitudes")
+
+    @classmethod
+    def grid(cls, *, n_attributes: int, n_observed: int, n_nonzero_coefs: int) -> dict[str, list[Any]]:  # noqa: ARG003
+        """What to try; step_size = 1 is the theory's, half of the looks for w.x what later authors ran."""
+        return {
+            "step_size": [0.3, 1.0, 3.0, 10.0],
+            "radius": [0.5, 1.0, 2.0],
+            "output": ["average", "last"],
+        }
+
+    def run(self, n_attributes: int, rng: np.random.Generator) -> Run:
+        """Begin a run."""
+        standing, law = lasso(self, n_attributes), uniform(self, n_attributes)
+        if self.scale is None:
+            standing.theory = lambda m, B: lasso_step_size(law.k, n_attributes, m, B)
+        return (yield from standing.descend(law, rng))
