@@ -48,6 +48,8 @@ _ROOM_OF = {
     "OnlineOMP": "learners.online_omp",
     "Predictor": "predictor",
     "Progress": "driver",
+    "Pursuit": "learners.pursuit",
+    "PursuitRegressor": "estimators",
     "Query": "query",
     "Record": "result",
     "Result": "result",
@@ -98,6 +100,8 @@ __all__ = [
     "OnlineOMP",
     "Predictor",
     "Progress",
+    "Pursuit",
+    "PursuitRegressor",
     "Query",
     "Record",
     "Result",
@@ -142,7 +146,7 @@ if TYPE_CHECKING:
         Misuse,
         SourceFailed,
     )
-    from keyhole.estimators import ExplorationRegressor, HybridRegressor, LearnerRegressor
+    from keyhole.estimators import ExplorationRegressor, HybridRegressor, LearnerRegressor, PursuitRegressor
     from keyhole.learners.adaptive_dantzig import AdaptiveDantzig
     from keyhole.learners.aer import AER, DirectEstimation
     from keyhole.learners.aerr import AELR, AERR
@@ -155,6 +159,7 @@ if TYPE_CHECKING:
     from keyhole.learners.hybrid import Hybrid
     from keyhole.learners.online_greedy import OnlineGreedy
     from keyhole.learners.online_omp import OnlineOMP
+    from keyhole.learners.pursuit import Pursuit
     from keyhole.learners.rows_then_columns import RowsThenColumns
     from keyhole.learners.scheduled_dual_averaging import CompatibleDualAveraging, ScheduledDualAveraging
     from keyhole.learners.screening import Screening

@@ -154,7 +154,10 @@ class Session:
 
     def result(self, bill: Bill, stopped: Stopped | None) -> Result:
         """What was learned so far."""
-        return Result(self.predictor, bill, tuple(self.trace), stopped, self._learner)
+        explanation = None
+        if self._round is not None and self._round.explain is not None:
+            explanation = replace(self._round.explain(), names=self._names)
+        return Result(self.predictor, bill, tuple(self.trace), stopped, self._learner, explanation)
 
     def refuse_too_few(self, examples: int | None) -> None:
         """Refuse to begin where not even the first round can be completed."""

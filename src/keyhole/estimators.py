@@ -14,6 +14,7 @@ from keyhole.driver import Session
 from keyhole.errors import BadData
 from keyhole.learners.exploration import Exploration
 from keyhole.learners.hybrid import Hybrid
+from keyhole.learners.pursuit import Pursuit
 from keyhole.learners.sizes import default_sizes
 from keyhole.optional import need
 from keyhole.query import Learner
@@ -312,6 +313,55 @@ class ExplorationRegressor(_Shell):
             scale=self.scale,
             fit_intercept=self.fit_intercept,
         )
+
+
+class PursuitRegressor(_Shell):
+    """`keyhole.Pursuit` as a scikit-learn regressor and feature selector: nothing to tune.
+
+    Parameters
+    ----------
+    n_observed
+        How many attributes of an example may be looked at; None chooses from the number of features.
+    n_nonzero_coefs
+        How many the model may have; None lets Pursuit choose.
+    shuffle, passes, max_examples, max_values, max_cost, prices, random_state
+        As in `HybridRegressor`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_regression
+    >>> X, y = make_regression(1_000, 60, n_informative=5, noise=1.0, random_state=0)
+    >>> model = PursuitRegressor(n_observed=15, random_state=0).fit(X, y)
+    >>> model.attributes_.size, bool(model.score(X, y) > 0.99)
+    (5, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        n_observed: int | None = None,
+        n_nonzero_coefs: int | None = None,
+        shuffle: bool = True,
+        passes: int = 1,
+        max_examples: int | None = None,
+        max_values: int | None = None,
+        max_cost: float | None = None,
+        prices: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_observed = n_observed
+        self.n_nonzero_coefs = n_nonzero_coefs
+        self.shuffle = shuffle
+        self.passes = passes
+        self.max_examples = max_examples
+        self.max_values = max_values
+        self.max_cost = max_cost
+        self.prices = prices
+        self.random_state = random_state
+
+    def _make_learner(self, n_attributes: int) -> Pursuit:
+        n_observed, _ = default_sizes(n_attributes, self.n_observed)
+        return Pursuit(n_observed=n_observed, n_nonzero_coefs=self.n_nonzero_coefs)
 
 
 class LearnerRegressor(_Shell):

@@ -4,13 +4,14 @@ A learner never touches data. It yields a `Round` of queries and is sent back on
 Whoever answers them (an array, a lake, a cluster, a person) is none of its business.
 """
 
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from keyhole.arrays import Floats, Ints
+from keyhole.explanation import Explanation
 from keyhole.predictor import Predictor
 
 
@@ -47,15 +48,23 @@ class Query:
 class Round:
     """Queries that may be answered at the same time, and the predictor as it stands before their answers.
 
-    ``predictor`` is None when there is nothing new to publish since the last round.
+    ``predictor`` is None when there is nothing new to publish since the last round. ``explain``, where a learner offers
+    it, says when called why the predictor is as it is.
     """
 
     queries: tuple[Query, ...]
     predictor: Predictor | None = None
+    explain: Callable[[], Explanation] | None = None
 
-    def __init__(self, queries: Iterable[Query], predictor: Predictor | None = None) -> None:
+    def __init__(
+        self,
+        queries: Iterable[Query],
+        predictor: Predictor | None = None,
+        explain: Callable[[], Explanation] | None = None,
+    ) -> None:
         object.__setattr__(self, "queries", tuple(queries))
         object.__setattr__(self, "predictor", predictor)
+        object.__setattr__(self, "explain", explain)
 
 
 #: A run of a learner: yields rounds, is sent their answers, and returns the final predictor.

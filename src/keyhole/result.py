@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from keyhole.errors import Misuse
+from keyhole.explanation import Explanation
 from keyhole.plot import plot_run
 from keyhole.predictor import Predictor
 from keyhole.query import Learner
@@ -33,6 +35,13 @@ class Result:
     trace: tuple[Record, ...]
     stopped: Stopped | None
     learner: Learner
+    explanation: Explanation | None = None
+
+    def explain(self) -> Explanation:
+        """Why the predictor has the attributes that it has, and which others nearly made it."""
+        if self.explanation is None:
+            raise Misuse(f"{type(self.learner).__name__} keeps no record of its reasons; Pursuit does.")
+        return self.explanation
 
     def plot(self, *, error: Callable[[Predictor], float] | None = None) -> Any:
         """Draw the run: what was learned, when, and what was looked at; a matplotlib figure.

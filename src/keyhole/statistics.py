@@ -143,3 +143,51 @@ class ExampleRows:
 
     def __add__(self, other: "ExampleRows") -> "ExampleRows":
         return ExampleRows(np.concatenate([self.values, other.values]), np.concatenate([self.targets, other.targets]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitMoments:
+    """`FitSums` of the examples: their moments, and how the residual of a predictor goes along with the attributes."""
+
+    predictor: Predictor
+
+    def __call__(self, block: Block) -> "FitSums":
+        """The sums over ``block``."""
+        moments = Moments()(block)
+        e = -residuals(self.predictor, block)
+        centred = block.values - moments.mean[:-1]
+        return FitSums(
+            moments=moments,
+            e=float(e.sum()),
+            ee=float(e @ e),
+            ex=e @ centred,
+            ee_x=e**2 @ centred,
+            ee_xx=e**2 @ centred**2,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitSums:
+    """Moments, and sums of e = y - prediction and of e^2 with the attributes, measured from their means."""
+
+    moments: MomentSums
+    e: float
+    ee: float
+    ex: Floats
+    ee_x: Floats
+    ee_xx: Floats
+
+    def __add__(self, other: "FitSums") -> "FitSums":
+        moments = self.moments + other.moments
+        mine, theirs = self._about(moments.mean[:-1]), other._about(moments.mean[:-1])
+        ex, ee_x, ee_xx = (a + b for a, b in zip(mine, theirs, strict=True))
+        return FitSums(moments, self.e + other.e, self.ee + other.ee, ex, ee_x, ee_xx)
+
+    def _about(self, mean: Floats) -> tuple[Floats, Floats, Floats]:
+        """ex, ee_x and ee_xx measured from another mean."""
+        step = self.moments.mean[:-1] - mean
+        return (
+            self.ex + step * self.e,
+            self.ee_x + step * self.ee,
+            self.ee_xx + 2 * step * self.ee_x + step**2 * self.ee,
+        )

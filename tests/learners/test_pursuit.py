@@ -1,0 +1,356 @@
+"""Pursuit: its statistics against ordinary least squares, and what it does with them."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import keyhole as kh
+from keyhole.explanation import MOVES, Standing
+from keyhole.learners.pursuit.constants import MAX_EPOCHS
+from keyhole.learners.pursuit.evidence import Core, Evidence
+from keyhole.learners.pursuit.learner import Hunt, squared_error
+from keyhole.learners.pursuit.seats import Brought, Seats
+from keyhole.learners.pursuit.stepwise import Stepwise, sweep
+from keyhole.query import Block
+from keyhole.statistics import FitMoments
+from keyhole.testing import LearnerContract
+
+NOTHING = Brought(0.0, 0.0, {})
+
+
+class TestPursuit(LearnerContract):
+    def make(self):
+        return kh.Pursuit(n_observed=6, n_nonzero_coefs=3)
+
+
+class TestPursuitThatChoosesItsSize(LearnerContract):
+    def make(self):
+        return kh.Pursuit(n_observed=6)
+
+
+class TestPursuitWithEverythingInSight(LearnerContract):
+    def make(self):
+        return kh.Pursuit(n_observed=12, n_nonzero_coefs=3)
+
+
+def correlated(n=200, d=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + rng.normal(size=d)
+    return X, X[:, :3] @ [1.0, -2.0, 0.3] + rng.normal(size=n) + 5.0
+
+
+def answer(X, y, attributes, model=None):
+    d = X.shape[1]
+    model = kh.Predictor([], [], n_attributes=d) if model is None else model
+    return FitMoments(model)(Block(np.array(attributes), X[:, attributes], y))
+
+
+def ordinary_least_squares(X, y):
+    """Coefficients and t statistics by the textbook, with a constant."""
+    A = np.column_stack([X, np.ones(len(y))])
+    beta, *_ = np.linalg.lstsq(A, y)
+    variance = np.sum((y - A @ beta) ** 2) / (len(y) - A.shape[1])
+    return beta, beta / np.sqrt(variance * np.diag(np.linalg.inv(A.T @ A)))
+
+
+def seated(members, *blocks):
+    """Seats that were taken all the time."""
+    seats = Seats()
+    for j in members:
+        seats.sit(j, NOTHING)
+    for X, y in blocks:
+        seats.add(np.arange(X.shape[1]), answer(X, y, range(X.shape[1])))
+    return seats
+
+
+def test_sweeping_is_regression_and_sweeping_again_undoes_it():
+    X, y = correlated()
+    joint = np.column_stack([X, y])
+    C = np.cov(joint.T)
+    swept = C.copy()
+
+    for k in (0, 3, 4):
+        sweep(swept, k)
+    coef, *_ = np.linalg.lstsq(X[:, [0, 3, 4]] - X[:, [0, 3, 4]].mean(axis=0), y - y.mean())
+    np.testing.assert_allclose(swept[[0, 3, 4], 6], coef, rtol=1e-8)
+    for k in (3, 0, 4):
+        sweep(swept, k)
+    np.testing.assert_allclose(swept, C, rtol=1e-8)
+
+
+def test_the_matched_t_is_that_of_ordinary_least_squares_on_the_same_rows():
+    X, y = correlated()
+    seats = seated(range(6), (X[:50], y[:50]), (X[50:], y[50:]))
+    fit = Stepwise(range(6), seats.completed(), np.ones(6))
+
+    for i in (0, 1, 4):
+        fit.flip(i)
+
+    beta, t = ordinary_least_squares(X[:, [0, 1, 4]], y)
+    np.testing.assert_allclose(fit.t()[[0, 1, 4]], t[:3], rtol=1e-5)
+    theta, intercept = fit.coefficients()
+    np.testing.assert_allclose([*theta, intercept], beta, rtol=1e-5)
+    for other in (2, 3, 5):  # as if it had joined
+        _, joined = ordinary_least_squares(X[:, [0, 1, 4, other]], y)
+        assert fit.t()[other] == pytest.approx(joined[3], rel=1e-4)
+
+
+def test_the_loss_of_a_member_is_what_the_residual_variance_rises_by_without_it():
+    X, y = correlated()
+    fit = Stepwise(range(6), seated(range(6), (X, y)).completed(), np.ones(6))
+    for i in range(4):
+        fit.flip(i)
+    before, loss = fit.residual_variance, fit.loss()
+
+    fit.flip(2)
+
+    assert fit.residual_variance - before == pytest.approx(loss[2], rel=1e-6)
+    assert np.isinf(loss[5])
+
+
+def test_settling_keeps_what_matters_and_trimming_lets_the_least_missed_go():
+    X, y = correlated(n=2_000)
+    fit = Stepwise(range(6), seated(range(6), (X, y)).completed(), np.ones(6))
+
+    fit.settle([4, 5])
+    assert [fit.members[i] for i in fit.chosen()] == [0, 1, 2]
+    loss = fit.loss()
+    assert fit.trim(2) == [int(np.argmin(loss))]
+
+
+def test_a_newcomer_does_not_throw_away_what_was_seen_before_it_sat_down():
+    """Two attributes seen 300 times, a third with them 200 times: regression fills in the rest, as in a textbook."""
+    X, y = correlated(n=300, d=3, seed=2)
+    seats = Seats()
+    for j in (0, 1):
+        seats.sit(j, NOTHING)
+    seats.add(np.arange(2), answer(X[:100], y[:100], [0, 1]))
+    seats.sit(2, NOTHING)
+    seats.add(np.arange(3), answer(X[100:], y[100:], [0, 1, 2]))
+
+    completed = seats.completed()
+
+    old = np.column_stack([X[:, :2], y])
+    A = np.column_stack([old, np.ones(300)])
+    beta, *_ = np.linalg.lstsq(A[100:], X[100:, 2])
+    spread = np.var(X[100:, 2] - A[100:] @ beta)
+    C = np.cov(old.T)
+    np.testing.assert_allclose(completed.covariance[np.ix_([0, 1, 3], [0, 1, 3])], C, rtol=1e-6)
+    np.testing.assert_allclose(completed.covariance[2, [0, 1, 3]], C @ beta[:3], rtol=2e-2)
+    assert completed.covariance[2, 2] == pytest.approx(beta[:3] @ C @ beta[:3] + spread, rel=3e-2)
+    assert completed.mean[2] == pytest.approx(np.mean(A @ beta), rel=1e-2)
+    assert completed.behind.tolist() == [300, 300, 200]
+
+
+def test_who_leaves_takes_nothing_along_but_its_own_column():
+    X, y = correlated()
+    seats = seated([0, 1, 2], (X, y))
+
+    seats.leave(1)
+
+    alone = seated([0, 2], (X, y))
+    np.testing.assert_allclose(seats.completed().covariance, alone.completed().covariance, rtol=1e-12)
+
+
+def test_there_are_never_more_epochs_than_allowed_and_the_newest_is_never_joined():
+    rng = np.random.default_rng(0)
+    seats = Seats()
+    for j in range(40):
+        seats.sit(j, NOTHING)
+        X = rng.normal(size=(5, 40))
+        seats.add(np.arange(40), answer(X, X[:, 0], range(40)))
+
+    assert len(seats.epochs) == MAX_EPOCHS
+    assert len(seats.epochs[-1].members) == 40
+    assert sum(epoch.sums.n for epoch in seats.epochs) == 200
+
+
+def test_with_everything_seen_the_score_of_a_scout_is_that_of_a_partial_regression():
+    X, y = correlated(n=4_000)
+    coef, *_ = np.linalg.lstsq(np.column_stack([X[:, :2], np.ones(4_000)]), y)
+    model = kh.Predictor([0, 1], coef[:2], coef[2], 6)
+    evidence = Evidence(6, 4)
+    for j in (0, 1):
+        evidence.open(j, [0][:j])
+    evidence.add(np.arange(6), [0, 1], answer(X, y, range(6), model), weight=1.0)
+    gram = np.cov(X[:, :2].T)
+    core = Core([0, 1], coef[:2], float(coef[2]), gram, np.linalg.inv(gram))
+
+    scores = evidence.scores(np.array([2, 3]), core)
+
+    A = np.column_stack([X[:, :2], np.ones(4_000)])
+    for place, j in enumerate((2, 3)):
+        beyond = X[:, j] - A @ np.linalg.lstsq(A, X[:, j])[0]
+        assert scores.beyond[place] == pytest.approx(np.var(beyond), rel=1e-2)
+        assert scores.score[place] == pytest.approx(beyond @ (y - A @ coef), rel=1e-2, abs=1.0)
+
+
+def test_squared_errors_come_out_of_the_moments():
+    X, y = correlated()
+    predictor = kh.Predictor([1, 4], [0.5, -1.0], 2.0, 6)
+
+    found = squared_error(predictor, np.arange(6), answer(X, y, range(6)))
+
+    assert found == pytest.approx(np.sum((y - predictor.predict(X)) ** 2))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_on_independent_attributes_it_needs_a_fraction_of_the_examples(seed):
+    source = kh.SyntheticSource.sparse(seed=seed)
+
+    result = kh.learn(kh.Pursuit(n_observed=50, n_nonzero_coefs=25), source, max_examples=5_000)
+
+    risks = [source.risk(record.predictor) for record in result.trace]
+    close = next(i for i, risk in enumerate(risks) if risk < 1.02)
+    assert result.trace[close].examples < 4_500
+    assert max(risks[close:]) < 1.04
+
+
+def test_correlated_attributes_are_told_apart():
+    source = kh.SyntheticSource.sparse(seed=1, correlation=0.5)
+
+    result = kh.learn(kh.Pursuit(n_observed=50, n_nonzero_coefs=25), source, max_examples=7_000)
+
+    assert result.predictor.attributes.tolist() == np.flatnonzero(source.coef).tolist()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_without_a_size_it_chooses_the_true_one(seed):
+    source = kh.SyntheticSource.sparse(seed=seed)
+
+    result = kh.learn(kh.Pursuit(n_observed=50), source, max_examples=10_000)
+
+    assert result.predictor.attributes.tolist() == np.flatnonzero(source.coef).tolist()
+
+
+def odd_columns(kind, rng, X):
+    last = slice(-10, None)
+    if kind == "constant":
+        X[:, last] = 7.3
+    elif kind == "duplicated":
+        X[:, last] = X[:, :10]
+    elif kind == "collinear":
+        X[:, last] = X[:, :10] + X[:, 1:11]
+    elif kind == "rare":
+        X[:, last] = 10.0 * (rng.random((len(X), 10)) < 0.01)
+    elif kind == "heavy-tailed":
+        X[:, last] = rng.standard_t(1.5, (len(X), 10))
+    elif kind == "huge":
+        X[:, last] *= 1e100
+    elif kind == "offset":
+        X += 1e4
+
+
+@pytest.mark.parametrize(
+    "kind", ["constant", "duplicated", "collinear", "rare", "heavy-tailed", "huge", "offset", "wildly scaled"]
+)
+def test_odd_attributes_do_no_harm(kind):
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(6_000, 60))
+    odd_columns(kind, rng, X)
+    truth = X[:, :8].sum(axis=1)
+    if kind == "wildly scaled":
+        X *= 10.0 ** rng.uniform(-6, 6, 60)
+
+    y = truth + rng.normal(size=6_000)
+    predictor = kh.learn(kh.Pursuit(n_observed=25, n_nonzero_coefs=8), kh.ArraySource(X, y)).predictor
+
+    assert np.mean((predictor.predict(X) - truth) ** 2) < 0.03
+
+
+def test_noise_that_depends_on_an_attribute_does_not_flood_the_core():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(6_000, 60))
+    y = X[:, :5].sum(axis=1) + X[:, 20] ** 2 * rng.normal(size=6_000)
+
+    result = kh.learn(kh.Pursuit(n_observed=25), kh.ArraySource(X, y))
+
+    assert set(range(5)) <= set(result.predictor.attributes.tolist())
+    assert result.predictor.attributes.size <= 7
+
+
+def test_an_explanation_has_the_model_and_the_next_ten_with_looks_and_evidence():
+    source = kh.SyntheticSource.sparse(100, 5, seed=3)
+
+    result = kh.learn(kh.Pursuit(n_observed=20, n_nonzero_coefs=5), source, max_examples=3_000)
+    explanation = result.explain()
+
+    inside = [term for term in explanation.terms if term.standing is Standing.PUBLISHED]
+    assert [term.attribute for term in inside] == result.predictor.attributes.tolist()
+    assert len(explanation.terms) == 15
+    assert all(term.looks == result.bill.per_attribute[term.attribute] for term in explanation.terms)
+    assert all(term.evidence > 5 and term.admitted is not None for term in inside)
+    assert "in the published predictor" in str(explanation)
+
+
+def test_a_learner_without_reasons_says_so():
+    result = kh.learn(kh.Hybrid(20, 5), kh.SyntheticSource.sparse(100, 5), max_examples=500)
+
+    with pytest.raises(kh.Misuse, match="Hybrid keeps no record of its reasons; Pursuit does"):
+        result.explain()
+
+
+def test_attributes_move_between_standings_as_the_table_says():
+    """Between two rounds a decision may make several moves; each change is a path of them."""
+    reachable = set(MOVES) | {(s, s) for s in Standing}
+    for _ in range(3):
+        reachable |= {(a, d) for a, b in reachable for c, d in reachable if b is c}
+    source = kh.SyntheticSource.sparse(60, 6, seed=1, correlation=0.7)
+    hunt = Hunt(kh.Pursuit(n_observed=15, n_nonzero_coefs=6), 60, np.random.default_rng(0))
+    before, seen = [Standing.UNSEEN] * 60, set()
+
+    decide_at = 0.0
+    while hunt.n < 3_000:
+        attributes, n = hunt.choose()
+        query = kh.Query(attributes, n, FitMoments(hunt.working_model()))
+        hunt.absorb(attributes, source.answer(query).value)
+        if hunt.n >= decide_at:
+            hunt.decide()
+            decide_at = 1.05 * hunt.n
+        after = [hunt._standing_of(j) for j in range(60)]
+        seen |= set(zip(before, after, strict=True))
+        before = after
+
+    assert seen <= reachable
+    assert (Standing.SCOUTED, Standing.SEATED) in seen
+    assert not any(b is Standing.UNSEEN and a is not b for a, b in seen)
+
+
+def test_memory_does_not_grow_with_the_number_of_examples():
+    source = kh.SyntheticSource.sparse(200, 10, seed=0)
+    hunt = Hunt(kh.Pursuit(n_observed=20, n_nonzero_coefs=10), 200, np.random.default_rng(0))
+    for _ in range(300):
+        attributes, n = hunt.choose()
+        hunt.absorb(attributes, source.answer(kh.Query(attributes, n, FitMoments(hunt.working_model()))).value)
+        hunt.decide()
+
+    numbers = sum(value.size for value in vars(hunt.evidence).values() if isinstance(value, np.ndarray))
+    assert numbers <= 200 * (4 * 20 + 8)
+    assert len(hunt.seats.epochs) <= MAX_EPOCHS
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: kh.Pursuit(0), "n_observed must be a whole number of at least 1, not 0"),
+        (lambda: kh.Pursuit(5, 6), "n_nonzero_coefs must be at most n_observed, not 6 against 5"),
+        (lambda: kh.Pursuit(5, 0), "n_nonzero_coefs must be a whole number of at least 1, not 0"),
+        (lambda: next(kh.Pursuit(5).run(4, np.random.default_rng(0))), "at most the number of attributes, 4, not 5"),
+    ],
+)
+def test_what_cannot_work_is_refused_in_a_sentence(make, sentence):
+    with pytest.raises(kh.Misuse, match=sentence):
+        make()
+
+
+def test_the_t_of_an_attribute_that_does_not_matter_is_distributed_as_it_should():
+    """Under the null, |t| > 2 happens in about 5 % of the cases; 300 regressions, three bystanders each."""
+    large = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 4))
+        fit = Stepwise(range(4), seated(range(4), (X, X[:, 0] + rng.normal(size=60))).completed(), np.ones(4))
+        fit.flip(0)
+        large += (np.abs(fit.t()[1:]) > stats.t.ppf(0.975, 57)).tolist()
+
+    assert 0.03 < np.mean(large) < 0.07
