@@ -62,7 +62,7 @@ def assert_close(model, predictor):
 # check_estimators_nan_inf wants every cell of X inspected. Values that are never looked at may be anything, and there
 # is no unmetered look; that a NaN which is looked at raises is shown further down.
 @parametrize_with_checks(
-    [kh.HybridRegressor(), kh.ExplorationRegressor(), kh.LearnerRegressor()],
+    [kh.HybridRegressor(), kh.ExplorationRegressor(), kh.PursuitRegressor(), kh.LearnerRegressor()],
     expected_failed_checks=lambda _: {"check_estimators_nan_inf": "values that are never looked at may be anything"},
 )
 def test_scikit_learns_checks_pass(estimator, check):

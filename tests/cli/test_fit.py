@@ -217,3 +217,21 @@ def test_numbers_may_be_written_in_many_ways(tmp_path, told_json):
     found = told_json("fit", "odd.csv", "--target", "y", "--ignore", "never seen", "--nonzero", 1)
 
     assert [term["name"] for term in found["terms"]] == ["a"]
+
+
+def test_pursuit_chooses_its_size_and_show_gives_its_reasons(houses, run):
+    assert run("fit", "houses.csv", "--target", "price", "--learner", "pursuit", "-o", "model.json").code == 0
+
+    shown = run("show", "model.json")
+
+    assert read_model("model.json").predictor.names == ("rooms", "x7")
+    assert shown.out.count("in the published predictor") == 2
+    assert "looked at now and then" in shown.out or "looked at in every example" in shown.out
+
+
+@pytest.mark.parametrize("words", [("--raw",), ("--set", "step_size=1")])
+def test_pursuit_has_nothing_to_set(houses, run, words):
+    refused = run("fit", "houses.csv", "--target", "price", "--learner", "pursuit", *words)
+
+    assert refused.code == 3
+    assert refused.err.count("\n") == 1

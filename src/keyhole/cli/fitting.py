@@ -3,6 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -83,7 +84,7 @@ class Order:
         p, bill = result.predictor, result.bill
         looks = zip(p.labels(), bill.per_attribute[p.attributes].tolist(), strict=True)
         cost = sum(1.0 if prices is None else prices[j] for j in p.attributes)
-        about = {
+        about: dict[str, Any] = {
             "target": outline.target,
             "learner": type(result.learner).__name__,
             "parameters": settings.parameters(result.learner),
@@ -100,6 +101,8 @@ class Order:
             "stopped": str(result.stopped or "an error broke it off"),
             "keyhole": kh.__version__,
         }
+        if result.explanation is not None:
+            about["reasons"] = showing.reasons(result.explanation)
         return Model(p, about)
 
     def _conclude(self, result: Result, model: Model) -> None:

@@ -10,10 +10,14 @@ from keyhole.cli.words import instead_of
 from keyhole.errors import Misuse
 from keyhole.learners.exploration import Exploration
 from keyhole.learners.hybrid import Hybrid
+from keyhole.learners.pursuit import Pursuit
 from keyhole.learners.sizes import default_sizes
 from keyhole.query import Learner
 
 LEARNERS: dict[str, type[Exploration] | type[Hybrid]] = {"hybrid": Hybrid, "exploration": Exploration}
+
+#: Has nothing to set but its sizes, and chooses its own n_nonzero_coefs when none is given.
+_PURSUIT = "pursuit"
 
 #: Parameters that --set does not take, and what to do instead.
 _ELSEWHERE = {
@@ -28,6 +32,13 @@ def learner_for(
 ) -> Learner:
     """The learner that was asked for; what was not said is chosen to suit the number of attributes."""
     n_observed, n_nonzero_coefs = default_sizes(n_attributes, observe, nonzero)
+    if name == _PURSUIT:
+        if raw:
+            raise Misuse(
+                "--raw is for learners that step in raw units, but pursuit has no units to choose; leave it out."
+            )
+        _changes(Pursuit, changes)
+        return Pursuit(n_observed=n_observed, n_nonzero_coefs=nonzero)
     manner: dict[str, Any] = {} if raw else {"scale": "seen", "fit_intercept": True}
     kind = LEARNERS[name]
     manner |= _changes(kind, changes)

@@ -22,6 +22,7 @@ def show(model: str, as_json: bool) -> None:
         say_json(showing.as_data(found))
         return
     showing.show_model(found)
+    showing.show_reasons(found)
     about = found.about
     showing.say(showing.about_bill(about), showing.about_stop(about), showing.about_prediction(found))
     if making := showing.about_making(about):

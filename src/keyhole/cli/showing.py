@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from keyhole.cli.words import number, plural, share
+from keyhole.explanation import Explanation
 from keyhole.modelfile import Model
 from keyhole.optional import need
 
@@ -58,6 +59,37 @@ def show_model(model: Model, *, at_most: int | None = None) -> None:
     if p.intercept or not terms:
         shown.add_row(_sign(p.intercept), f"{abs(p.intercept):.5g}")
     console().print(heading(model), style="bold")
+    print_table(shown)
+    click.echo()
+
+
+def reasons(explanation: Explanation) -> list[dict[str, Any]]:
+    """Why a predictor has the attributes that it has, as plain JSON values."""
+    return [
+        {
+            "attribute": f"x{term.attribute}" if explanation.names is None else explanation.names[term.attribute],
+            "standing": term.standing.value,
+            "evidence": round(term.evidence, 2),
+            "looks": term.looks,
+            "admitted": term.admitted,
+        }
+        for term in explanation.terms
+    ]
+
+
+def show_reasons(model: Model) -> None:
+    """The attributes in the model and the next ones, with what speaks for them, where the learner kept record of it."""
+    rows = model.about.get("reasons")
+    if not isinstance(rows, list):
+        return
+    shown = table("attribute", ">evidence", ">looks", ">since", "standing")
+    for row in rows:
+        said = row if isinstance(row, dict) else {}
+        label = _cut(str(said.get("attribute", "")), max(9, console().width - 60), plain=ascii_only())
+        counts = (said.get(name) for name in ("evidence", "looks", "admitted"))
+        shown.add_row(
+            label, *(number(c) if isinstance(c, int | float) else "" for c in counts), str(said.get("standing"))
+        )
     print_table(shown)
     click.echo()
 
