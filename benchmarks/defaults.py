@@ -5,8 +5,8 @@
 Synthetic: examples until the exact risk first comes within 15 %, 10 % and 2 % of the noise floor (medians over the
 seeds), and beside it scikit-learn's matching pursuit on as many values in the form of complete rows: where whole rows
 may be read, that is the rival to beat. Real data, in raw units, missing values filled with the median of the training
-part: test error of one pass over a random 90 %, beside that of predicting the mean and of matching pursuit that sees every
-cell.
+part: test error of one pass over a random 90 %, beside that of predicting the mean and of matching pursuit that sees
+every cell.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.linear_model import OrthogonalMatchingPursuit
+from sklearn.model_selection import ShuffleSplit
 
 import keyhole as kh
 
@@ -86,8 +87,7 @@ def real(folder: Path, seeds: int) -> list[dict[str, object]]:
         errors: dict[str, list[float]] = {"the mean": [], "matching pursuit, all cells": []}
         errors |= {learner: [] for learner in ESTIMATORS}
         for seed in range(seeds):
-            order = np.random.default_rng(seed).permutation(y.size)
-            test, train = order[: y.size // 10], order[y.size // 10 :]
+            train, test = next(ShuffleSplit(1, test_size=0.1, random_state=seed).split(data))
             X = np.where(np.isnan(data), np.nan_to_num(np.nanmedian(data[train], axis=0)), data)
             errors["the mean"].append(float(np.mean((y[train].mean() - y[test]) ** 2)))
             errors["matching pursuit, all cells"].append(pursuit_error(X, y, train, test, n_nonzero))

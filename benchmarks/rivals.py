@@ -19,6 +19,7 @@ import keyhole as kh
 
 CAPPED = [
     kh.Hybrid,
+    kh.Pursuit,
     kh.Exploration,
     kh.Screening,
     kh.OnlineOMP,

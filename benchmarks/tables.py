@@ -1,0 +1,80 @@
+"""The tables in README and docs, as markdown, from the committed results.
+
+    python benchmarks/tables.py
+
+Prints them all; nothing is measured here.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def load(name: str) -> Any:
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def table(*rows: list[str]) -> None:
+    head, *body = rows
+    for line in (head, ["---"] * len(head), *body):
+        print("| " + " | ".join(line) + " |")
+    print()
+
+
+def count(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1_000 else f"{value:.3g}"
+
+
+def sample_efficiency() -> None:
+    rows = load("sample_efficiency")["rows"]
+    designs = list(dict.fromkeys(row["design"] for row in rows))
+    learners = list(dict.fromkeys(row["learner"] for row in rows))
+    found = {(row["learner"], row["design"]): row for row in rows}
+    print("Examples until within 10 % / 2 % of the noise floor, medians:\n")
+    body = []
+    for learner in learners:
+        cells = [found[learner, design] for design in designs]
+        body.append([learner, *(f"{count(c['median 10%'])} / {count(c['median 2%'])}" for c in cells)])
+    table(["", *designs], *body)
+
+
+def real_data() -> None:
+    rows = load("defaults")["real"]
+    names = list(dict.fromkeys(row["data"] for row in rows))
+    learners = list(dict.fromkeys(row["learner"] for row in rows))
+    found = {(row["learner"], row["data"]): row for row in rows}
+    print("Mean test error:\n")
+    table(["", *names], *([learner, *(number(found[learner, name]["mean"]) for name in names)] for learner in learners))
+
+
+def rivals() -> None:
+    results = load("rivals")
+    marks = [count(mark) for mark in results["marks"]]
+    print(f"Risk after {', '.join(marks)} examples (1 is the noise floor), and time per example beside Hybrid's:\n")
+    body = []
+    for row in results["rows"]:
+        designs = (" / ".join(f"{risk:.2f}" for risk in row[design]) for design in ("independent", "AR(1) 0.5"))
+        body.append([f"`{row['learner']}`", *designs, f"{row['time']:g}"])
+    table(["learner", "independent", "AR(1) 0.5", "time"], *body)
+
+
+def published() -> None:
+    results = load("published")
+    body = []
+    for curve, values in results["published"].items():
+        body.append([f"**{curve}**, published", *("" if value is None else f"{value:g}" for value in values)])
+        ours = (row for row in results["ours"] if row["curve"] == curve)
+        body += ([f"`{row['learner']}`", *(f"{risk:.2f}" for risk in row["risk"])] for row in ours)
+    table(["mean squared error after", *(count(mark) for mark in results["examples"])], *body)
+
+
+if __name__ == "__main__":
+    for part in (sample_efficiency, real_data, rivals, published):
+        if (RESULTS / f"{'defaults' if part is real_data else part.__name__}.json").exists():
+            part()
