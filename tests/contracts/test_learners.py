@@ -1,6 +1,7 @@
 """Every learner keeps the promises of `keyhole.testing.LearnerContract`."""
 
 import numpy as np
+import pytest
 
 import keyhole as kh
 from keyhole.testing import LearnerContract
@@ -57,3 +58,39 @@ class TestHybridWithIntercept(LearnerContract):
 class TestHybridWithScale(LearnerContract):
     def make(self):
         return kh.Hybrid(n_observed=6, n_nonzero_coefs=3, scale="seen")
+
+
+LEARNERS = [
+    kh.AER,
+    kh.AELR,
+    kh.AERR,
+    kh.AdaptiveDantzig,
+    kh.CompatibleDualAveraging,
+    kh.DDAELR,
+    kh.DDAERR,
+    kh.Dantzig,
+    kh.DirectEstimation,
+    kh.DualAveraging,
+    kh.Exploration,
+    kh.Hybrid,
+    kh.OnlineGreedy,
+    kh.OnlineOMP,
+    kh.Pursuit,
+    kh.ScheduledDualAveraging,
+    kh.Screening,
+    kh.SupportHedge,
+    kh.TruncatedDualAveraging,
+]
+COMPLETE_ROWS = [kh.IHT, kh.RowsThenColumns, kh.StoGradMP, kh.StoIHT]
+
+
+@pytest.mark.parametrize("kind", [*LEARNERS, *COMPLETE_ROWS], ids=lambda kind: kind.__name__)
+def test_every_point_of_a_tuning_grid_is_a_setting_with_which_the_learner_can_begin(kind):
+    sizes = {"n_observed": 40 if kind in COMPLETE_ROWS else 12, "n_nonzero_coefs": 3}
+
+    grid = kind.grid(n_attributes=40, **sizes)
+
+    for name, values in grid.items():
+        assert len(values) > 1
+        for value in values:
+            assert next(kind(**sizes, **{name: value}).run(40, np.random.default_rng(0))).queries
