@@ -297,3 +297,14 @@ def test_what_is_no_seed_is_refused(seed):
     ):
         with pytest.raises(kh.Misuse, match="seed must be a whole number of at least 0"):
             use()
+
+
+def test_a_result_is_saved_with_its_bill_and_read_back_exactly(tmp_path):
+    result = kh.learn(exploration(), kh.ArraySource(*examples()), max_examples=500)
+
+    result.save(tmp_path / "model.json")
+    model = kh.read_model(tmp_path / "model.json")
+
+    assert same(model.predictor, result.predictor)
+    assert model.about["bill"]["values"] == result.bill.values
+    assert model.about["stopped"] == str(result.stopped)

@@ -1,12 +1,14 @@
 """What a run leaves behind, and how it is shown."""
 
 import html
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from keyhole.errors import Misuse
 from keyhole.explanation import Explanation
+from keyhole.modelfile import Model, write_model
 from keyhole.plot import plot_run
 from keyhole.predictor import Predictor
 from keyhole.query import Learner
@@ -42,6 +44,17 @@ class Result:
         if self.explanation is None:
             raise Misuse(f"{type(self.learner).__name__} keeps no record of its reasons; Pursuit does.")
         return self.explanation
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the predictor to a small JSON file, with what it cost; `keyhole.read_model` reads it back."""
+        bill, p = self.bill, self.predictor
+        looks = dict(zip(p.labels(), bill.per_attribute[p.attributes].tolist(), strict=True))
+        about = {
+            "learner": type(self.learner).__name__,
+            "bill": {"examples": bill.examples, "values": bill.values, "cost": bill.cost, "looks": looks},
+            "stopped": str(self.stopped or "an error broke it off"),
+        }
+        write_model(path, Model(p, about))
 
     def plot(self, *, error: Callable[[Predictor], float] | None = None) -> Any:
         """Draw the run: what was learned, when, and what was looked at; a matplotlib figure.
