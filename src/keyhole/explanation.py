@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from keyhole.predictor import Predictor
 
@@ -50,11 +51,28 @@ class Explanation:
     predictor: Predictor
     names: tuple[str, ...] | None = None
 
+    def label(self, attribute: int) -> str:
+        """What to call an attribute."""
+        return f"x{attribute}" if self.names is None else self.names[attribute]
+
+    def as_data(self) -> list[dict[str, Any]]:
+        """The terms as plain JSON values, for a model file."""
+        return [
+            {
+                "attribute": self.label(term.attribute),
+                "standing": term.standing.value,
+                "evidence": round(term.evidence, 2),
+                "looks": term.looks,
+                "admitted": term.admitted,
+            }
+            for term in self.terms
+        ]
+
     def __str__(self) -> str:
         coef = dict(zip(self.predictor.attributes.tolist(), self.predictor.coef.tolist(), strict=True))
         lines = [f"{'attribute':<20} {'coefficient':>12} {'evidence':>9} {'looks':>9} {'since':>9}  standing"]
         for term in self.terms:
-            name = f"x{term.attribute}" if self.names is None else self.names[term.attribute]
+            name = self.label(term.attribute)
             value = f"{coef[term.attribute]:.5g}" if term.attribute in coef else ""
             since = "" if term.admitted is None else f"{term.admitted:,}"
             evidence = f"{term.evidence:.1f}"

@@ -49,11 +49,13 @@ class Result:
         """Write the predictor to a small JSON file, with what it cost; `keyhole.read_model` reads it back."""
         bill, p = self.bill, self.predictor
         looks = dict(zip(p.labels(), bill.per_attribute[p.attributes].tolist(), strict=True))
-        about = {
+        about: dict[str, Any] = {
             "learner": type(self.learner).__name__,
             "bill": {"examples": bill.examples, "values": bill.values, "cost": bill.cost, "looks": looks},
             "stopped": str(self.stopped or "an error broke it off"),
         }
+        if self.explanation is not None:
+            about["reasons"] = self.explanation.as_data()
         write_model(path, Model(p, about))
 
     def plot(self, *, error: Callable[[Predictor], float] | None = None) -> Any:

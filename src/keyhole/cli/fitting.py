@@ -102,7 +102,7 @@ class Order:
             "keyhole": kh.__version__,
         }
         if result.explanation is not None:
-            about["reasons"] = showing.reasons(result.explanation)
+            about["reasons"] = result.explanation.as_data()
         return Model(p, about)
 
     def _conclude(self, result: Result, model: Model) -> None:

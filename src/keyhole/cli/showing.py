@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from keyhole.cli.words import number, plural, share
-from keyhole.explanation import Explanation
 from keyhole.modelfile import Model
 from keyhole.optional import need
 
@@ -61,20 +60,6 @@ def show_model(model: Model, *, at_most: int | None = None) -> None:
     console().print(heading(model), style="bold")
     print_table(shown)
     click.echo()
-
-
-def reasons(explanation: Explanation) -> list[dict[str, Any]]:
-    """Why a predictor has the attributes that it has, as plain JSON values."""
-    return [
-        {
-            "attribute": f"x{term.attribute}" if explanation.names is None else explanation.names[term.attribute],
-            "standing": term.standing.value,
-            "evidence": round(term.evidence, 2),
-            "looks": term.looks,
-            "admitted": term.admitted,
-        }
-        for term in explanation.terms
-    ]
 
 
 def show_reasons(model: Model) -> None:
