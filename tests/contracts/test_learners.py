@@ -94,3 +94,17 @@ def test_every_point_of_a_tuning_grid_is_a_setting_with_which_the_learner_can_be
         assert len(values) > 1
         for value in values:
             assert next(kind(**sizes, **{name: value}).run(40, np.random.default_rng(0))).queries
+
+
+@pytest.mark.parametrize("kind", [*LEARNERS, *COMPLETE_ROWS], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(("x_unit", "y_unit"), [(1e3, 1.0), (1e-3, 1.0), (1.0, 1e3), (1.0, 1e-3)])
+def test_defaults_learn_as_much_in_any_unit_of_attributes_or_target(kind, x_unit, y_unit):
+    X, y = kh.SyntheticSource.sparse(20, 3, seed=5).examples(3_000)
+    learner = kind(n_observed=20 if kind in COMPLETE_ROWS else 10, n_nonzero_coefs=3)
+
+    here = kh.learn(learner, kh.ArraySource(X, y)).predictor.predict(X)
+    there = kh.learn(learner, kh.ArraySource(X * x_unit, y * y_unit)).predictor.predict(X * x_unit) / y_unit
+
+    error, error_there = (np.mean((prediction - y) ** 2) for prediction in (here, there))
+    assert error < 0.6 * np.mean(y**2)
+    assert error_there == pytest.approx(error, rel=0.02)

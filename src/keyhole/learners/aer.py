@@ -308,7 +308,9 @@ class DirectEstimation:
         The share of the examples set aside to refit the coefficients on the published support; 0, as in the paper,
         publishes truncated minimisers.
 
-    Notes ----- Looks at ``n_observed // 2`` pairs of attributes, drawn uniformly, of every example. Nothing depends
+    Notes
+    -----
+    Looks at ``n_observed // 2`` pairs of attributes, drawn uniformly, of every example. Nothing depends
     on answers, so dozens of examples are asked for at once. Time O(n_observed) per example, and O(d^3) whenever the
     number of examples is a power of two, the only times at which it publishes; memory O(d^2).
 

@@ -281,7 +281,9 @@ class AERR:
         The share of the examples set aside to refit the coefficients on the published support; 0, as in the paper,
         publishes truncated iterates.
 
-    Notes ----- Looks at up to k + l = ``n_observed`` attributes of every example, fewer where one is drawn twice.
+    Notes
+    -----
+    Looks at up to k + l = ``n_observed`` attributes of every example, fewer where one is drawn twice.
     Time O(d) per example, memory O(d).
 
     The loop follows its statement in Kukliansky & Shamir (2015). Ours are: several draws for w.x instead of one, a
@@ -352,7 +354,9 @@ class AELR:
     scale
         As in `AERR`; None has eta = sqrt(k log(2d) / (10 d m)) / (2 B).
 
-    Notes ----- Looks at up to k + l = ``n_observed`` attributes of every example, fewer where one is drawn twice.
+    Notes
+    -----
+    Looks at up to k + l = ``n_observed`` attributes of every example, fewer where one is drawn twice.
     Time O(d) per example, memory O(d).
 
     The loop follows its statement in Kukliansky & Shamir (2015), with the step size corrected (see

@@ -150,8 +150,10 @@ class DDAERR:
     scale
         As in `AERR`; None has the steps of this paper, which for equal moments are a little shorter or longer.
 
-    Notes ----- Looks at up to ``n_observed`` attributes of every example, fewer where one is drawn twice. Time O(d)
-    per example, memory O(d).
+    Notes
+    -----
+    Looks at up to ``n_observed`` attributes of every example, fewer where one is drawn twice. Time O(d) per example,
+    memory O(d).
 
     The moments are those of the values looked at, by whichever draw. The first phase descends, too, as in the
     authors' experiments (in their theory it only looks), and the average starts anew after it. Their tenth of all
@@ -226,8 +228,10 @@ class DDAELR:
     scale
         As in `AELR`; None has the steps of this paper, which for equal moments are a little shorter or longer.
 
-    Notes ----- Looks at up to ``n_observed`` attributes of every example, fewer where one is drawn twice. Time O(d)
-    per example, memory O(d).
+    Notes
+    -----
+    Looks at up to ``n_observed`` attributes of every example, fewer where one is drawn twice. Time O(d) per example,
+    memory O(d).
 
     The moments are those of the values looked at, by whichever draw. The first phase descends, too, as in the
     authors' experiments (in their theory it only looks), and the average starts anew after it. Their tenth of all
