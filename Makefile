@@ -21,7 +21,7 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-unit: $(VENV)/.dev
+unit: $(VENV)/.dev $(VENV)/.postgresql
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
 
 format: $(VENV)/.dev
@@ -43,3 +43,10 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml
 $(VENV)/.dev: $(VENV)/.made pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ $(VENV)/.demo
+
+# The tests of SQLSource start a PostgreSQL server of their own, from Debian's package; without it they are skipped.
+$(VENV)/.postgresql: $(VENV)/.made
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
+	  || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql; } >/dev/null 2>&1 \
+	  || echo "PostgreSQL cannot be installed here; its tests will be skipped."
+	touch $@

@@ -47,6 +47,7 @@ _ROOM_OF = {
     "OnlineGreedy": "learners.online_greedy",
     "OnlineOMP": "learners.online_omp",
     "Predictor": "predictor",
+    "PriceList": "prices",
     "Progress": "driver",
     "Pursuit": "learners.pursuit",
     "PursuitRegressor": "estimators",
@@ -99,6 +100,7 @@ __all__ = [
     "OnlineGreedy",
     "OnlineOMP",
     "Predictor",
+    "PriceList",
     "Progress",
     "Pursuit",
     "PursuitRegressor",
@@ -167,6 +169,7 @@ if TYPE_CHECKING:
     from keyhole.learners.truncated_dual_averaging import TruncatedDualAveraging
     from keyhole.modelfile import Model, read_model, write_model
     from keyhole.predictor import Predictor
+    from keyhole.prices import PriceList
     from keyhole.query import Query, Round
     from keyhole.result import Record, Result
     from keyhole.sources import ArraySource, Bill, Stopped, SyntheticSource

@@ -1,6 +1,6 @@
 """The driver: a learner and a source in, a result out. Progress, stopping and tracing live here and only here."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from keyhole.predictor import Predictor
 from keyhole.query import Learner, Round, Run
 from keyhole.result import Record, Result
 from keyhole.schedule import whole
-from keyhole.sources import Bill, Limits, Meter, Source, Stopped
+from keyhole.sources import Bill, Limits, Meter, Prices, Source, Stopped
 from keyhole.sources.source import add
 
 
@@ -40,7 +40,7 @@ def learn(
     max_examples: int | None = None,
     max_values: int | None = None,
     max_cost: float | None = None,
-    prices: Sequence[float] | Mapping[str, float] | None = None,
+    prices: Prices = None,
     callbacks: Iterable[Callback] = (),
 ) -> Result:
     """Let ``learner`` learn from ``source`` until it is done, the examples end, or a limit is reached.
@@ -59,7 +59,8 @@ def learn(
     max_examples, max_values, max_cost
         Limits that the run stays within.
     prices
-        What a value of each attribute costs; 1 by default.
+        What a value of each attribute costs, one number per attribute, by name, or a `PriceList`; by default what the
+        learner or the source says, or else 1.
     callbacks
         Called with a `Progress` after every round; one that returns True ends the run.
 
@@ -81,11 +82,26 @@ def learn(
     """
     limits = Limits(max_examples, max_values, max_cost)
     session = Session(learner, source.n_attributes, seed=seed, names=source.names)
-    meter = Meter(source, n_observed=learner.n_observed, prices=prices, limits=limits)
+    meter = open_meter(source, learner, prices=prices, limits=limits)
     session.refuse_too_few(meter.remaining())
     with Bar(limits, total=meter.remaining(), shown=progress) as bar:
         stopped = session.drive(meter, callbacks=tuple(callbacks), bar=bar)
     return session.result(meter.bill, stopped)
+
+
+def open_meter(source: Source, learner: Learner, *, prices: Prices, limits: Limits) -> Meter:
+    """The door through which ``learner`` may look at ``source``."""
+    if prices is None:
+        prices = getattr(learner, "prices", None)
+    if prices is None:
+        prices = getattr(source, "prices", None)
+    return Meter(
+        source,
+        n_observed=learner.n_observed,
+        max_cost_per_example=getattr(learner, "max_cost_per_example", None),
+        prices=prices,
+        limits=limits,
+    )
 
 
 class Session:
@@ -173,6 +189,8 @@ class Session:
     def _answer_next(self, meter: Meter, *, in_pieces: bool) -> Stopped | None:
         """Have the next query answered, or say what stands in the way."""
         assert self._round is not None  # noqa: S101
+        if not self._answers and self._part is None:
+            meter.announce(self._round.queries)
         query = self._round.queries[len(self._answers)]
         missing = query.n_examples - self._part_examples
         remaining = meter.remaining()

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from keyhole.arrays import AnyArray, Floats
-from keyhole.driver import Session
+from keyhole.driver import Session, open_meter
 from keyhole.errors import BadData
 from keyhole.learners.exploration import Exploration
 from keyhole.learners.hybrid import Hybrid
@@ -18,7 +18,7 @@ from keyhole.learners.pursuit import Pursuit
 from keyhole.learners.sizes import default_sizes
 from keyhole.optional import need
 from keyhole.query import Learner
-from keyhole.sources import ArraySource, Limits, Meter, Stopped
+from keyhole.sources import ArraySource, Limits, Stopped
 from keyhole.table import as_table, is_frame, pick_columns
 
 need("sklearn", extra="sklearn")
@@ -105,12 +105,8 @@ class _Shell(SelectorMixin, RegressorMixin, BaseEstimator):
     def _begin(self, source: ArraySource, *, seed: int) -> None:
         learner = self._make_learner(source.n_attributes)
         self._session = Session(learner, source.n_attributes, seed=seed, names=source.names, journal=True)
-        self._meter = Meter(
-            source,
-            n_observed=learner.n_observed,
-            prices=self.prices,
-            limits=Limits(self.max_examples, self.max_values, self.max_cost),
-        )
+        limits = Limits(self.max_examples, self.max_values, self.max_cost)
+        self._meter = open_meter(source, learner, prices=self.prices, limits=limits)
 
     def _drive(self, *, in_pieces: bool) -> Self:
         stopped = None  # as in a `Result`: an error broke it off

@@ -28,7 +28,8 @@ class Statistic(Protocol):
     """A sum over examples: what it gives for two blocks, added, is what it gives for both together.
 
     So it can be computed where the data is, in any pieces, and only the sum travels. Statistics are small frozen
-    objects; what they return must support ``+``.
+    objects; what they return must support ``+``. One with an attribute ``allows_missing`` that is true is also shown
+    values that could not be had, as NaN; for all others such a value is an error.
     """
 
     def __call__(self, block: Block) -> Any:
@@ -79,8 +80,8 @@ class Learner(Protocol):
     """
 
     @property
-    def n_observed(self) -> int:
-        """How many attributes of one example it may look at."""
+    def n_observed(self) -> int | None:
+        """How many attributes of one example it may look at; None where ``max_cost_per_example`` is the limit."""
 
     @property
     def n_nonzero_coefs(self) -> int | None:

@@ -8,9 +8,10 @@ from keyhole.cli.reading import Outline
 from keyhole.cli.showing import say
 from keyhole.cli.words import number, plural, share
 from keyhole.cli.writing import say_json
+from keyhole.driver import open_meter
 from keyhole.errors import Misuse
 from keyhole.query import Learner, Query
-from keyhole.sources import Answer, Bill, Limits, Meter
+from keyhole.sources import Answer, Bill, Limits
 
 
 class Preview:
@@ -23,7 +24,7 @@ class Preview:
         self._outline = outline
         first = next(learner.run(outline.n_attributes, np.random.default_rng(seed)), None)
         self._queries = first.queries if first is not None else ()
-        meter = Meter(_ShapeOnly(outline), n_observed=learner.n_observed, prices=prices)
+        meter = open_meter(_ShapeOnly(outline), learner, prices=prices, limits=Limits())
         for query in self._queries:
             meter.answer(query)
         self.bill: Bill = meter.bill
@@ -37,13 +38,18 @@ class Preview:
         d, learner = self._outline.n_attributes, type(self._learner).__name__
         say(
             f"{plural(n_examples, 'example')} of {plural(d, 'attribute')} to predict {self._outline.target};",
-            f"{learner} would look at no more than {self._learner.n_observed} attributes of each,",
-            f"{share(self._learner.n_observed, d)} of the cells, and keep {self._learner.n_nonzero_coefs}.",
+            f"{learner} would {self._allowance(d)}, and keep {self._learner.n_nonzero_coefs or 'what is worth it'}.",
         )
         say(f"Its first round asks {self._in_words()}.")
         if self.bill.examples > n_examples:
             say("That is more than there are: use smaller batches (--set), more --passes or a larger --observe.")
         say("This was a dry run: no value was read.")
+
+    def _allowance(self, d: int) -> str:
+        n_observed = self._learner.n_observed
+        if n_observed is None:
+            return f"spend no more than {number(getattr(self._learner, 'max_cost_per_example', 0.0))} on each"
+        return f"look at no more than {n_observed} attributes of each, {share(n_observed, d)} of the cells"
 
     def _in_words(self) -> str:
         sizes = sorted({query.attributes.size for query in self._queries})

@@ -5,17 +5,20 @@ read is never charged.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
 
 import numpy as np
 
-from keyhole.arrays import Floats, Ints
+from keyhole.arrays import Ints
 from keyhole.errors import BudgetExceeded, KeyholeError, Misuse, SourceFailed
+from keyhole.prices import PriceList
 from keyhole.query import Query
 from keyhole.schedule import positive, whole
-from keyhole.sources.source import Answer, Source
+from keyhole.sources.source import Answer, ForewarnedSource, Source
+
+#: The ways to say what looks cost.
+Prices = PriceList | Sequence[float] | Mapping[str, float] | None
 
 
 class Stopped(Enum):
@@ -72,9 +75,12 @@ class Meter:
     source
         Where answers come from.
     n_observed
-        How many distinct attributes of one example may be looked at.
+        How many distinct attributes of one example may be looked at; None where only money counts.
+    max_cost_per_example
+        How much the looks at one example may cost.
     prices
-        What one value of each attribute costs: one number per attribute, or by name, 1 where not named.
+        What one value of each attribute costs: one number per attribute, or by name, 1 where not named, or a
+        `PriceList`.
     limits
         What the run may use up in total.
     """
@@ -83,14 +89,16 @@ class Meter:
         self,
         source: Source,
         *,
-        n_observed: int,
-        prices: Sequence[float] | Mapping[str, float] | None = None,
+        n_observed: int | None,
+        max_cost_per_example: float | None = None,
+        prices: Prices = None,
         limits: Limits | None = None,
     ) -> None:
         self._source: Source | None = source
         self._n_observed = n_observed
+        self._max_cost_per_example = max_cost_per_example
         self._limits = limits or Limits()
-        self._prices = _price_list(prices, source)
+        self._prices = PriceList.of(prices, source.n_attributes, source.names)
         self._per_attribute = np.zeros(source.n_attributes, dtype=np.int64)
         self.examples = 0
         self.values = 0
@@ -99,7 +107,7 @@ class Meter:
     @property
     def bill(self) -> Bill:
         """What has been looked at so far."""
-        return Bill(self.examples, self.values, self._per_attribute.copy(), float(self._per_attribute @ self._prices))
+        return Bill(self.examples, self.values, self._per_attribute.copy(), self.cost)
 
     def connect(self, source: Source) -> None:
         """Go on with another source of the same attributes; the bill goes on, too."""
@@ -120,12 +128,23 @@ class Meter:
 
     def forbids(self, query: Query) -> Stopped | None:
         """Which limit the query would exceed, if any."""
-        n = query.n_examples
-        if _over(self.examples + n, self._limits.max_examples):
+        return self._forbids([query])
+
+    def announce(self, queries: Sequence[Query]) -> None:
+        """Tell a source that can work ahead what comes next, if all of it is allowed."""
+        if isinstance(self._source, ForewarnedSource):
+            admitted = [self._admit(query) for query in queries]
+            if self._forbids(admitted) is None:
+                self._source.announce(admitted)
+
+    def _forbids(self, queries: Sequence[Query]) -> Stopped | None:
+        """Which limit the queries together would exceed, if any."""
+        limits = self._limits
+        if _over(self.examples + sum(query.n_examples for query in queries), limits.max_examples):
             return Stopped.MAX_EXAMPLES
-        if _over(self.values + n * query.attributes.size, self._limits.max_values):
+        if _over(self.values + sum(query.n_examples * len(query.attributes) for query in queries), limits.max_values):
             return Stopped.MAX_VALUES
-        if self._limits.max_cost is not None and _over(self.cost + self._price(query, n), self._limits.max_cost):
+        if limits.max_cost is not None and _over(self.cost + sum(map(self._price, queries)), limits.max_cost):
             return Stopped.MAX_COST
         return None
 
@@ -146,7 +165,7 @@ class Meter:
                 f"the source failed after {self.examples:,} examples ({type(failure).__name__}: {failure}); "
                 "what it did not deliver was not charged."
             ) from failure
-        self._charge(query, answer.n_examples)
+        self._charge(replace(query, n_examples=answer.n_examples + answer.n_skipped))
         return answer
 
     def _admit(self, query: Query) -> Query:
@@ -155,7 +174,7 @@ class Meter:
         attributes = np.array(query.attributes)
         if attributes.ndim != 1 or (attributes.size and attributes.dtype.kind not in "iu"):
             raise Misuse(f"a query names its attributes by whole numbers, not {query.attributes!r}.")
-        if attributes.size > self._n_observed:
+        if self._n_observed is not None and attributes.size > self._n_observed:
             raise BudgetExceeded(
                 f"a query may look at {self._n_observed} attributes of an example, not {attributes.size}; "
                 "nothing was read."
@@ -166,34 +185,25 @@ class Meter:
             raise Misuse(
                 f"a query's attributes lie between 0 and {self._per_attribute.size - 1}, not {attributes.tolist()}."
             )
-        return Query(attributes.astype(np.int64), n_examples, query.statistic)
+        admitted = Query(attributes.astype(np.int64), n_examples, query.statistic)
+        if self._max_cost_per_example is not None:
+            cost = self._price(replace(admitted, n_examples=1))
+            if _over(cost, self._max_cost_per_example):
+                raise BudgetExceeded(
+                    f"the looks at an example may cost {self._max_cost_per_example:g}, not {cost:g}; nothing was read."
+                )
+        return admitted
 
-    def _charge(self, query: Query, n_examples: int) -> None:
-        self.examples += n_examples
-        self.values += n_examples * query.attributes.size
-        self._per_attribute[query.attributes] += n_examples
-        self.cost += self._price(query, n_examples)
+    def _charge(self, query: Query) -> None:
+        self.examples += query.n_examples
+        self.values += query.n_examples * query.attributes.size
+        self._per_attribute[query.attributes] += query.n_examples
+        self.cost += self._price(query)
 
-    def _price(self, query: Query, n_examples: int) -> float:
-        return n_examples * float(self._prices[query.attributes].sum())
+    def _price(self, query: Query) -> float:
+        return query.n_examples * self._prices.cost(query.attributes)
 
 
 def _over(amount: float, limit: float | None) -> bool:
     # Prices such as 0.1 do not add up exactly; what exceeds a limit by rounding alone does not exceed it.
     return limit is not None and amount > limit * (1 + 1e-12)
-
-
-def _price_list(prices: Sequence[float] | Mapping[str, float] | None, source: Source) -> Floats:
-    """One price per attribute of ``source``."""
-    d, names = source.n_attributes, source.names
-    if prices is None:
-        return np.ones(d)
-    if isinstance(prices, Mapping):
-        unknown = [name for name in prices if names is None or name not in names]
-        if unknown:
-            raise Misuse(f"prices must name attributes of the source, but there is no attribute {unknown[0]!r}.")
-        prices = [prices.get(name, 1.0) for name in names or ()]
-    listed: Any = np.asarray(prices, dtype=np.float64)
-    if listed.shape != (d,) or not (np.isfinite(listed) & (listed >= 0)).all():
-        raise Misuse(f"prices must be {d} numbers, one per attribute, none negative; got {listed!r}.")
-    return np.array(listed)

@@ -1,6 +1,7 @@
 """What a source of examples must do, and the two duties that all of them share."""
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,13 @@ from keyhole.table import Rows
 class Answer(NamedTuple):
     """The sum that a query asked for, and over how many examples it goes.
 
-    Fewer than asked for only when the source came to its end on the way.
+    Fewer than asked for only when the source came to its end on the way. ``n_skipped`` more were looked at and left out,
+    because a value of theirs could not be had; they are on the bill all the same.
     """
 
     value: Any
     n_examples: int
+    n_skipped: int = 0
 
 
 class Source(Protocol):
@@ -42,6 +45,14 @@ class Source(Protocol):
         """Look at ``query.attributes`` of the next ``query.n_examples`` examples, and at nothing else."""
 
 
+@runtime_checkable
+class ForewarnedSource(Source, Protocol):
+    """A source that works ahead: it is told the queries of a round before the first of them is asked."""
+
+    def announce(self, queries: Sequence[Query]) -> None:
+        """These will be asked next, in this order; their answers may be prepared at the same time."""
+
+
 #: Examples are summarised this many at a time, so that a large batch needs no large memory.
 CHUNK = 4096
 
@@ -52,13 +63,17 @@ HUGE = 1e150
 def summarise(query: Query, values: Floats, targets: Floats, *, rows: Rows, names: tuple[str, ...] | None) -> Any:
     """The query's statistic of some examples, after making sure that every value looked at is a finite number.
 
-    ``rows`` are the numbers of these examples, for the sentence that names the culprit.
+    A NaN is a value that could not be had; only a statistic that says ``allows_missing`` is shown such. ``rows`` are
+    the numbers of these examples, for the sentence that names the culprit.
     """
     if not _usable(targets).all():
         place = int(np.flatnonzero(~_usable(targets))[0])
         raise _unusable("the target", targets[place], f"that of example {_number(rows, place)}")
-    if not _usable(values).all():
-        place, column = map(int, np.argwhere(~_usable(values))[0])
+    usable = _usable(values)
+    if getattr(query.statistic, "allows_missing", False):
+        usable |= np.isnan(values)
+    if not usable.all():
+        place, column = map(int, np.argwhere(~usable)[0])
         attribute = int(query.attributes[column])
         called = f" ({names[attribute]!r})" if names is not None else ""
         where = f"attribute {attribute}{called} of example {_number(rows, place)}"
