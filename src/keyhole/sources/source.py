@@ -15,8 +15,8 @@ from keyhole.table import Rows
 class Answer(NamedTuple):
     """The sum that a query asked for, and over how many examples it goes.
 
-    Fewer than asked for only when the source came to its end on the way. ``n_skipped`` more were looked at and left out,
-    because a value of theirs could not be had; they are on the bill all the same.
+    Fewer than asked for only when the source came to its end on the way. ``n_skipped`` more were looked at and left
+    out, because a value of theirs could not be had; they are on the bill all the same.
     """
 
     value: Any
