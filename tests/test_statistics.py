@@ -77,6 +77,8 @@ def test_the_sum_over_two_blocks_is_the_sum_of_their_sums(statistic, cut, offset
     apart, together = statistic(first) + statistic(second), statistic(block)
 
     for part, whole in zip(fields(apart), fields(together), strict=True):
+        if part is None and whole is None:
+            continue
         np.testing.assert_allclose(part, whole, rtol=1e-7, atol=1e-6 * max(1.0, offset**2 * 1e-9))
 
 

@@ -27,6 +27,7 @@ _ROOM_OF = {
     "BadModelFile": "errors",
     "Bill": "sources",
     "BudgetExceeded": "errors",
+    "CallableSource": "sources.call",
     "CompatibleDualAveraging": "learners.scheduled_dual_averaging",
     "DDAELR": "learners.ddaerr",
     "DDAERR": "learners.ddaerr",
@@ -83,6 +84,7 @@ __all__ = [
     "BadModelFile",
     "Bill",
     "BudgetExceeded",
+    "CallableSource",
     "CompatibleDualAveraging",
     "Dantzig",
     "DirectEstimation",
@@ -173,3 +175,4 @@ if TYPE_CHECKING:
     from keyhole.query import Query, Round
     from keyhole.result import Record, Result
     from keyhole.sources import ArraySource, Bill, Stopped, SyntheticSource
+    from keyhole.sources.call import CallableSource

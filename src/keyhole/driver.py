@@ -81,12 +81,19 @@ def learn(
     the next query would use more than max_examples
     """
     limits = Limits(max_examples, max_values, max_cost)
+    learner = suited(learner, source)
     session = Session(learner, source.n_attributes, seed=seed, names=source.names)
     meter = open_meter(source, learner, prices=prices, limits=limits)
     session.refuse_too_few(meter.remaining())
     with Bar(limits, total=meter.remaining(), shown=progress) as bar:
         stopped = session.drive(meter, callbacks=tuple(callbacks), bar=bar)
     return session.result(meter.bill, stopped)
+
+
+def suited(learner: Learner, source: Source) -> Learner:
+    """The learner as it looks best at this source: some are read from shelves, and some learners can keep to them."""
+    shelves, on_shelves = getattr(source, "shelves", 1), getattr(learner, "on_shelves", None)
+    return on_shelves(shelves) if on_shelves is not None and shelves > 1 else learner
 
 
 def open_meter(source: Source, learner: Learner, *, prices: Prices, limits: Limits) -> Meter:

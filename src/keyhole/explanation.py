@@ -50,6 +50,7 @@ class Explanation:
     terms: tuple[Term, ...]
     predictor: Predictor
     names: tuple[str, ...] | None = None
+    gain: float = float("inf")  # at most this share of the mean squared error would go with another thousand examples
 
     def label(self, attribute: int) -> str:
         """What to call an attribute."""
@@ -79,6 +80,8 @@ class Explanation:
             lines.append(
                 f"{name[:20]:<20} {value:>12} {evidence:>9} {term.looks:>9,} {since:>9}  {term.standing.value}"
             )
+        if self.gain < 1:
+            lines.append(f"Another 1,000 examples would lower the mean squared error by at most {self.gain:.2g} of it.")
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -1,10 +1,11 @@
 """Sums over examples that learners ask for. Each adds up: the sum for two blocks is the sum of their sums."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from keyhole.arrays import Floats
+from keyhole.arrays import Floats, Ints
 from keyhole.predictor import Predictor
 from keyhole.query import Block
 
@@ -111,18 +112,33 @@ class Moments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MomentSums:
-    """Count, means and centred products of the attributes looked at, the target as the last column."""
+    """Count, means and centred products of the attributes looked at, the target as the last column.
+
+    ``pairs``, where values were missing and have been filled in, has how many examples show both of two columns.
+    """
 
     n: int
     mean: Floats
     products: Floats
+    pairs: Floats | None = None
 
     def __add__(self, other: "MomentSums") -> "MomentSums":
         n = self.n + other.n
         share = other.n / n
         shift = other.mean - self.mean
         products = self.products + other.products + self.n * share * np.outer(shift, shift)
-        return MomentSums(n, self.mean + share * shift, products)
+        pairs = None if self.pairs is None and other.pairs is None else self.shown() + other.shown()
+        return MomentSums(n, self.mean + share * shift, products, pairs)
+
+    def shown(self) -> Floats:
+        """How many examples show both of two columns."""
+        return np.full(self.products.shape, float(self.n)) if self.pairs is None else self.pairs
+
+    def on(self, columns: Ints) -> "MomentSums":
+        """The moments of some of the columns, in this order."""
+        square = columns[:, None], columns
+        pairs = None if self.pairs is None else self.pairs[square]
+        return MomentSums(self.n, self.mean[columns], self.products[square], pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +163,23 @@ class ExampleRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitMoments:
-    """`FitSums` of the examples: their moments, and how the residual of a predictor goes along with the attributes."""
+    """`FitSums` of the examples: their moments, and how the residual of a predictor goes along with the attributes.
+
+    A missing value counts as the attribute's entry in ``fill``, its mean as far as that is known; where ``fill`` has
+    NaN, as the mean of the block. So it adds nothing to a product, and ``pairs`` says how many examples do.
+    """
 
     predictor: Predictor
+    fill: Floats | None = None
+
+    allows_missing: ClassVar[bool] = True
 
     def __call__(self, block: Block) -> "FitSums":
         """The sums over ``block``."""
         moments = Moments()(block)
+        if np.isnan(moments.mean).any():
+            block, pairs = self._filled(block)
+            moments = replace(Moments()(block), pairs=pairs)
         e = -residuals(self.predictor, block)
         centred = block.values - moments.mean[:-1]
         return FitSums(
@@ -164,6 +190,15 @@ class FitMoments:
             ee_x=e**2 @ centred,
             ee_xx=e**2 @ centred**2,
         )
+
+    def _filled(self, block: Block) -> tuple[Block, Floats]:
+        """The block without holes, and how many of its examples show both of two columns, the target last."""
+        missing = np.isnan(block.values)
+        present = np.column_stack([~missing, np.ones(len(missing))]).astype(np.float64)
+        total = np.where(missing, 0.0, block.values).sum(axis=0)
+        mean = total / np.maximum(present[:, :-1].sum(axis=0), 1.0)
+        fill = mean if self.fill is None else np.where(np.isnan(self.fill), mean, self.fill)
+        return replace(block, values=np.where(missing, fill, block.values)), present.T @ present
 
 
 @dataclass(frozen=True, slots=True, eq=False)

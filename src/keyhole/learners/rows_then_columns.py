@@ -167,5 +167,4 @@ class RowsThenColumns:
 
 def _only(rows: MomentSums, S: Ints) -> MomentSums:
     """What complete rows say about the attributes in S and the target."""
-    kept = np.append(S, rows.mean.size - 1)
-    return MomentSums(rows.n, rows.mean[kept], rows.products[np.ix_(kept, kept)])
+    return rows.on(np.append(S, rows.mean.size - 1))

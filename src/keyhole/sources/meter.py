@@ -95,6 +95,7 @@ class Meter:
         limits: Limits | None = None,
     ) -> None:
         self._source: Source | None = source
+        self._forewarn = source if isinstance(source, ForewarnedSource) else None
         self._n_observed = n_observed
         self._max_cost_per_example = max_cost_per_example
         self._limits = limits or Limits()
@@ -117,10 +118,11 @@ class Meter:
                 f"not {source.n_attributes}."
             )
         self._source = source
+        self._forewarn = source if isinstance(source, ForewarnedSource) else None
 
     def disconnect(self) -> None:
         """Let go of the source, and keep the bill."""
-        self._source = None
+        self._source = self._forewarn = None
 
     def remaining(self) -> int | None:
         """How many fresh examples the source has left, if it knows."""
@@ -132,10 +134,10 @@ class Meter:
 
     def announce(self, queries: Sequence[Query]) -> None:
         """Tell a source that can work ahead what comes next, if all of it is allowed."""
-        if isinstance(self._source, ForewarnedSource):
+        if self._forewarn is not None:
             admitted = [self._admit(query) for query in queries]
             if self._forbids(admitted) is None:
-                self._source.announce(admitted)
+                self._forewarn.announce(admitted)
 
     def _forbids(self, queries: Sequence[Query]) -> Stopped | None:
         """Which limit the queries together would exceed, if any."""

@@ -60,17 +60,19 @@ CHUNK = 4096
 HUGE = 1e150
 
 
-def summarise(query: Query, values: Floats, targets: Floats, *, rows: Rows, names: tuple[str, ...] | None) -> Any:
+def summarise(
+    query: Query, values: Floats, targets: Floats, *, rows: Rows | Sequence[Any], names: tuple[str, ...] | None
+) -> Any:
     """The query's statistic of some examples, after making sure that every value looked at is a finite number.
 
     A NaN is a value that could not be had; only a statistic that says ``allows_missing`` is shown such. ``rows`` are
-    the numbers of these examples, for the sentence that names the culprit.
+    the numbers of these examples, or what else they are known by, for the sentence that names the culprit.
     """
     if not _usable(targets).all():
         place = int(np.flatnonzero(~_usable(targets))[0])
         raise _unusable("the target", targets[place], f"that of example {_number(rows, place)}")
     usable = _usable(values)
-    if getattr(query.statistic, "allows_missing", False):
+    if not usable.all() and getattr(query.statistic, "allows_missing", False):
         usable |= np.isnan(values)
     if not usable.all():
         place, column = map(int, np.argwhere(~usable)[0])
@@ -93,8 +95,9 @@ def _unusable(what: str, value: float, where: str) -> BadData:
     )
 
 
-def _number(rows: Rows, place: int) -> int:
-    return int(rows.start + place if isinstance(rows, slice) else rows[place])
+def _number(rows: Rows | Sequence[Any], place: int) -> str:
+    row = rows.start + place if isinstance(rows, slice) else rows[place]
+    return repr(row) if isinstance(row, str) else str(row)
 
 
 def add(total: Any, piece: Any) -> Any:

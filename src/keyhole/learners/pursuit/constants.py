@@ -28,8 +28,13 @@ VISIBLE_T2 = 9.0
 COPY = 0.03
 #: How many epochs are kept apart before the least informative two are joined.
 MAX_EPOCHS = 24
+#: Two are joined all the same when that loses no more than this share of the values.
+NEGLIGIBLE = 0.0005
 #: Pseudo-examples that keep small regressions solvable.
 RIDGE = 1.0
+
+#: A support is stable that has not changed since there were this share of the examples.
+STABLE = 0.5
 
 #: Keeps what is divided by away from zero.
 TINY = 1e-300

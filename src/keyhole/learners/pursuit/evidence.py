@@ -17,18 +17,18 @@ from keyhole.statistics import FitSums
 
 @dataclass(frozen=True, eq=False)
 class Core:
-    """The model at hand: its attributes, their coefficients, their covariance and its inverse."""
+    """The model at hand: its attributes, their coefficients, their variances and the inverse of their covariance."""
 
     members: list[int]
     theta: Floats
     intercept: float
-    gram: Floats
+    variance: Floats
     inverse: Floats
 
     @classmethod
     def empty(cls, intercept: float = 0.0) -> "Core":
         """No attributes."""
-        return cls([], np.zeros(0), intercept, np.zeros((0, 0)), np.zeros((0, 0)))
+        return cls([], np.zeros(0), intercept, np.zeros(0), np.zeros((0, 0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +77,15 @@ class Evidence:
         gain = np.append(n * before / (before + n), n * self._n / (self._n + n))
         steps = np.append(step, mean[-1] - self._target_mean if self._n else 0.0)
         products = answer.moments.products + np.minimum(gain[:, None], gain) * np.outer(steps, steps)
-        degrees = n - 1 + gain[:-1] / n
+        shown = answer.moments.shown()[:-1]  # how many examples show both of two attributes, the target last
+        had = shown[:, -1]
+        degrees = (n - 1 + gain[:-1] / n) * (had / n)
         self._target_mean = (self._target_mean * self._n + n * mean[-1]) / (self._n + n)
         self._n += n
-        self.examples[a] += n
-        self._total[a] += n * mean[:-1]
+        # What was filled in was the mean so far, or that of the block, and leaves both as they are.
+        filled = np.where(before > 0, mean[:-1] - step, mean[:-1])
+        self.examples[a] += had
+        self._total[a] += n * mean[:-1] - (n - had) * filled
         self.looks[a] += degrees
         self.information[a] += weight * degrees
         self.squares[a] += np.diag(products)[:-1]
@@ -90,10 +94,15 @@ class Evidence:
         self._sandwich[a] += weight**2 * answer.ee_xx
         if len(seats):
             place, at = np.searchsorted(a, seats), np.ix_(a, self.columns(seats))
+            together = degrees[:, None] * (shown[:, place] / np.maximum(had, 1.0)[:, None])
             self._products[at] += weight * products[:-1][:, place]
-            self._both[at] += weight * degrees[:, None]
-            self.count[at] += degrees[:, None]
-            self._residual[at] += weight * (answer.ex[place] + step[place] * answer.e)
+            self._both[at] += weight * together
+            self.count[at] += together
+            self._residual[at] += weight * (had / n)[:, None] * (answer.ex[place] + step[place] * answer.e)
+
+    def means(self, rows: Ints) -> Floats:
+        """The means of attributes, NaN where nobody has looked yet."""
+        return np.where(self.examples[rows] > 0, self._total[rows] / np.maximum(self.examples[rows], 1.0), np.nan)
 
     def open(self, j: int, seats: Sequence[int]) -> None:
         """A column for the new seat j. What its row knows about the other seats is known to them about j."""
@@ -120,9 +129,10 @@ class Evidence:
 
     def learn_shrinkage(self, seats: Sequence[int]) -> None:
         """Empirical Bayes: find out how correlated attributes are that are not visibly correlated."""
-        count = self.count[:, self.columns(seats)]
+        at = self.columns(seats)
+        count = self.count[:, at]
         count[list(seats)] = 0.0
-        t2 = self._correlation(slice(None), seats) ** 2 * count
+        t2 = self._squared_t(slice(None), seats, self._products[:, at], self._both[:, at], count)
         used = (count >= 10) & (self.squares > 0)[:, None] & (t2 <= VISIBLE_T2)
         if used.sum() > 50:
             excess = (t2[used].sum() - used.sum()) / count[used].sum()
@@ -139,14 +149,15 @@ class Evidence:
         if not core.members:
             return Scores(score, noise * self.inflation(rows), variance, np.zeros((rows.size, 0)))
         at = self.columns(core.members)
+        cells = np.ix_(rows, at)
         c, behind = self._covariance(rows, core.members)
-        products, both = self._products[rows][:, at], self._both[rows][:, at]
+        products, both = self._products[cells], self._both[cells]
         unseen = np.maximum(information[:, None] - both, 0.0)
         gamma = c @ core.inverse
-        score = score - (products + unseen * c) @ core.theta - (gamma * self._residual[rows][:, at]).sum(axis=1)
-        beyond = np.maximum(variance - (gamma * c).sum(axis=1), COPY * variance)
-        share = gamma**2 * np.diag(core.gram)
-        shown = (share * both).sum(axis=1) / np.maximum(share.sum(axis=1), TINY)
+        score = score - (products + unseen * c) @ core.theta - np.einsum("ij,ij->i", gamma, self._residual[cells])
+        beyond = np.maximum(variance - np.einsum("ij,ij->i", gamma, c), COPY * variance)
+        share = gamma**2 * core.variance
+        shown = np.einsum("ij,ij->i", share, both) / np.maximum(share.sum(axis=1), TINY)
         noise = np.maximum(noise - (variance - beyond) * shown, COPY * noise)
         uncertain = (unseen**2 / np.maximum(behind, 1.0)) @ (core.theta**2 * self.variance(core.members))
         return Scores(score, (noise + uncertain * variance) * self.inflation(rows), beyond, c)
@@ -159,17 +170,18 @@ class Evidence:
 
     def _covariance(self, rows: Ints, seats: Sequence[int]) -> tuple[Floats, Floats]:
         """Covariances with the seats, and the examples behind them: at face value when visible, else shrunk."""
-        at = self.columns(seats)
-        count = self.count[rows][:, at]
-        visible = self._correlation(rows, seats) ** 2 * count > VISIBLE_T2
+        cells = np.ix_(rows, self.columns(seats))
+        count, products, both = self.count[cells], self._products[cells], self._both[cells]
+        visible = self._squared_t(rows, seats, products, both, count) > VISIBLE_T2
         pseudo = np.where(visible, 0.0, self._shrinkage)
         weight = (self.information[rows] / np.maximum(self.looks[rows], 1.0))[:, None]
-        c = self._products[rows][:, at] / np.maximum(self._both[rows][:, at] + pseudo * weight, TINY)
-        return c, count + pseudo
+        return products / np.maximum(both + pseudo * weight, TINY), count + pseudo
 
-    def _correlation(self, rows: Ints | slice, seats: Sequence[int]) -> Floats:
-        at = self.columns(seats)
-        spreads = np.sqrt(self.variance(rows))[:, None] * np.sqrt(self.variance(seats))
-        covariance = self._products[rows][:, at] / np.maximum(self._both[rows][:, at], TINY)
-        correlation: Floats = covariance / np.maximum(spreads, TINY)
-        return correlation
+    def _squared_t(
+        self, rows: Ints | slice, seats: Sequence[int], products: Floats, both: Floats, count: Floats
+    ) -> Floats:
+        """How far from zero the correlations between attributes and seats are."""
+        spreads = np.maximum(np.outer(np.sqrt(self.variance(rows)), np.sqrt(self.variance(seats))), TINY)
+        covariance = np.divide(products, both, out=np.zeros_like(products), where=both > 0)
+        squared: Floats = (covariance / spreads) ** 2 * count
+        return squared

@@ -12,26 +12,42 @@ from itertools import pairwise
 import numpy as np
 
 from keyhole.arrays import Floats
-from keyhole.learners.pursuit.constants import MAX_EPOCHS, RIDGE, TINY
+from keyhole.learners.pursuit.constants import MAX_EPOCHS, NEGLIGIBLE, RIDGE, TINY
 from keyhole.statistics import FitSums, MomentSums
 
 
 @dataclass(frozen=True, eq=False)
 class Epoch:
-    """Moments of the seats that were taken at the time, and of the target, which comes last."""
+    """Moments of the target, which comes first here, and of the seats that were taken at the time."""
 
     members: tuple[int, ...]
     sums: MomentSums
 
-    def on(self, members: tuple[int, ...]) -> MomentSums:
+    def on(self, members: tuple[int, ...]) -> "Epoch":
         """The moments of some of the members."""
-        place = {j: i for i, j in enumerate(self.members)}
-        keep = np.array([*(place[j] for j in members), len(self.members)])
-        return MomentSums(self.sums.n, self.sums.mean[keep], self.sums.products[np.ix_(keep, keep)])
+        place = {j: i for i, j in enumerate(self.members, start=1)}
+        return Epoch(members, self.sums.on(np.array([0, *(place[j] for j in members)])))
+
+    def first(self, n_members: int) -> "Epoch":
+        """The moments of the members that came first."""
+        if n_members == len(self.members):
+            return self
+        top, sums = n_members + 1, self.sums
+        pairs = None if sums.pairs is None else sums.pairs[:top, :top]
+        return Epoch(self.members[:n_members], MomentSums(sums.n, sums.mean[:top], sums.products[:top, :top], pairs))
 
     def join(self, later: "Epoch") -> "Epoch":
-        """Both as one, on the attributes of this one, all of which the later one has."""
-        return Epoch(self.members, self.sums + later.on(self.members))
+        """Both as one, on the attributes of this one, with which those of the later one begin."""
+        return Epoch(self.members, self.sums + later.first(len(self.members)).sums)
+
+    def products(self) -> Floats:
+        """As if no value had been missing: what some examples do not show is as in those that do."""
+        sums = self.sums
+        return sums.products if sums.pairs is None else sums.products * (sums.n / np.maximum(sums.pairs, 1.0))
+
+    def shown(self) -> Floats:
+        """How many examples show each member."""
+        return np.diag(self.sums.shown())[1:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +61,9 @@ class Brought:
 
 @dataclass(frozen=True, eq=False)
 class Completed:
-    """Covariance and means of all seats and the target, as if all seats had always been taken."""
+    """Covariance and means of the target and all seats, as if all seats had always been taken."""
 
-    covariance: Floats
+    covariance: Floats  # the target first
     mean: Floats
     behind: Floats  # how many examples stand behind each seat
 
@@ -62,10 +78,11 @@ class Seats:
 
     def add(self, attributes: np.ndarray, answer: FitSums) -> None:
         """Take in a block, which shows all seats."""
-        everything = Epoch(tuple(attributes.tolist()), answer.moments)
-        self._append(Epoch(tuple(self.members), everything.on(tuple(self.members))))
-        if len(self.epochs) > MAX_EPOCHS:
-            self._join_two()
+        places = np.searchsorted(attributes, self.members)
+        sums = answer.moments.on(np.append(attributes.size, places).astype(np.int64))
+        self._append(Epoch(tuple(self.members), sums))
+        while len(self.epochs) > 2 and self._join_two(must=len(self.epochs) > MAX_EPOCHS):
+            pass
 
     def sit(self, j: int, brought: Brought) -> None:
         """Attribute j takes a seat; from the next block on it is looked at in every example."""
@@ -79,7 +96,7 @@ class Seats:
         epochs, self.epochs = self.epochs, []
         for epoch in epochs:
             rest = tuple(i for i in epoch.members if i != j)
-            self._append(Epoch(rest, epoch.on(rest)))
+            self._append(epoch if rest == epoch.members else epoch.on(rest))
 
     def completed(self) -> Completed:
         """The most likely covariance, from the earliest epoch to the latest."""
@@ -87,11 +104,7 @@ class Seats:
         for epoch in self.epochs[-2::-1]:
             nested.append(epoch.join(nested[-1]))
         first = nested.pop()
-        known = Completed(
-            first.sums.products / max(first.sums.n - 1, 1),
-            first.sums.mean,
-            np.full(len(first.members), float(first.sums.n)),
-        )
+        known = Completed(first.products() / max(first.sums.n - 1, 1), first.sums.mean, first.shown())
         while nested:
             epoch = nested.pop()
             if len(epoch.members) > known.behind.size:
@@ -103,54 +116,69 @@ class Seats:
             epoch = Epoch(epoch.members, self.epochs.pop().sums + epoch.sums)
         self.epochs.append(epoch)
 
-    def _join_two(self) -> None:
-        """Join the two neighbours that lose the fewest values by it; never the newest, whose seats are all there."""
+    def _join_two(self, *, must: bool) -> bool:
+        """Join the two neighbours that lose the fewest values by it, if that is next to nothing or must be.
+
+        Never the newest, whose seats are all there.
+        """
         lost = [later.sums.n * (len(later.members) - len(older.members)) for older, later in pairwise(self.epochs[:-1])]
         i = int(np.argmin(lost))
+        if not must and lost[i] > NEGLIGIBLE * sum(epoch.sums.n * len(epoch.members) for epoch in self.epochs):
+            return False
         self.epochs[i : i + 2] = [self.epochs[i].join(self.epochs[i + 1])]
+        return True
 
     def _extend(self, known: Completed, epoch: Epoch) -> Completed:
-        """Regress the newcomers on the earlier seats and the residual, and fill in what the past did not show."""
+        """Regress the newcomers on the residual and the earlier seats, and fill in what the past did not show."""
         q, p, n = known.behind.size, len(epoch.members), epoch.sums.n
-        old, new = [*range(q), p], list(range(q, p))
-        M = epoch.sums.products
+        old, new = slice(q + 1), slice(q + 1, None)
+        M = epoch.products()
         # In place of the target: its residual given the earlier seats. What a newcomer brought is about that.
-        to_residual, C = _with_residual(known.covariance)
-        M_old, M_cross = to_residual @ M[np.ix_(old, old)] @ to_residual.T, to_residual @ M[np.ix_(old, new)]
-        steady = RIDGE * np.append(np.diag(C)[:q], 1e-9 * C[q, q]) + TINY
-        B, behind = np.empty((q + 1, len(new))), []
-        for i, j in enumerate(epoch.members[q:]):
-            told, weight = self._told(j, epoch.members[:q], most=n)
-            left = M_old + C * np.outer(weight, weight) + np.diag(steady)
-            B[:, i] = np.linalg.solve(left, M_cross[:, i] + weight**2 * told)
-            behind.append(n + weight[-1] ** 2)
-        rest = (M[np.ix_(new, new)] - B.T @ M_cross - M_cross.T @ B + B.T @ M_old @ B) / max(n - 2, 1)
+        beta, C = _residual(known.covariance)
+        M_old, M_cross = M[old, old].copy(), M[old, new].copy()
+        M_cross[0] -= beta @ M_cross[1:]
+        M_old[0] -= beta @ M_old[1:]
+        M_old[:, 0] -= M_old[:, 1:] @ beta
+        told, weight = self._told(epoch.members, q, most=n)
+        left = M_old + C * (weight[:, :, None] * weight[:, None, :])  # one for each newcomer
+        steady = RIDGE * np.diag(C) + TINY
+        steady[0] = 1e-9 * steady[0] + TINY
+        left[:, np.arange(q + 1), np.arange(q + 1)] += steady
+        B = np.linalg.solve(left, (M_cross.T + weight**2 * told)[:, :, None])[:, :, 0].T
+        cross, explained = C @ B, M_cross.T @ B
         covariance, mean = np.empty((p + 1, p + 1)), np.empty(p + 1)
-        covariance[np.ix_(old, old)] = known.covariance
-        covariance[np.ix_(old, new)] = np.linalg.solve(to_residual, C @ B)
-        covariance[np.ix_(new, old)] = covariance[np.ix_(old, new)].T
-        covariance[np.ix_(new, new)] = B.T @ C @ B + rest
-        mean[old] = known.mean
-        mean[new] = epoch.sums.mean[new] + (to_residual @ (known.mean - epoch.sums.mean[old])) @ B
-        return Completed(covariance, mean, np.append(known.behind, behind))
+        covariance[old, old] = known.covariance
+        covariance[new, new] = B.T @ cross + (M[new, new] - explained - explained.T + B.T @ M_old @ B) / max(n - 2, 1)
+        cross[0] += beta @ cross[1:]  # the target itself again
+        covariance[old, new], covariance[new, old] = cross, cross.T
+        step = known.mean - epoch.sums.mean[old]
+        step[0] -= beta @ step[1:]
+        mean[old], mean[new] = known.mean, epoch.sums.mean[new] + step @ B
+        behind = np.append(known.behind, epoch.shown()[q:] + weight[:, 0] ** 2)
+        return Completed(covariance, mean, behind)
 
-    def _told(self, j: int, earlier: tuple[int, ...], *, most: int) -> tuple[Floats, Floats]:
-        """What newcomer j brought about the earlier seats and the residual, and the root of how much it weighs.
+    def _told(self, members: tuple[int, ...], q: int, *, most: int) -> tuple[Floats, Floats]:
+        """What each newcomer brought about the residual and the earlier seats, and the root of how much it weighs.
 
         It never outweighs what was seen since.
         """
-        brought = self._brought[j]
-        told = [*(brought.with_seat.get(a, (0.0, 0.0)) for a in earlier), (brought.with_residual, brought.examples)]
-        values, examples = np.array(told).T
-        return values, np.sqrt(np.minimum(examples, most))
+        nothing = (0.0, 0.0)
+        told = np.array(
+            [
+                [(brought.with_residual, brought.examples), *(brought.with_seat.get(a, nothing) for a in members[:q])]
+                for brought in (self._brought[j] for j in members[q:])
+            ]
+        )
+        return told[:, :, 0], np.sqrt(np.minimum(told[:, :, 1], most))
 
 
-def _with_residual(C: Floats) -> tuple[Floats, Floats]:
-    """The matrix that puts the target's residual in the place of the target, and the covariance after it."""
-    q = len(C) - 1
-    to_residual = np.eye(q + 1)
-    if q:
-        to_residual[q, :q] = -np.linalg.solve(C[:q, :q] + np.diag(1e-9 * np.diag(C)[:q] + TINY), C[:q, q])
-    after = to_residual @ C @ to_residual.T
-    after[q, :q] = after[:q, q] = 0.0
-    return to_residual, after
+def _residual(C: Floats) -> tuple[Floats, Floats]:
+    """The target regressed on the seats, and the covariance with the residual in the place of the target."""
+    seats, after = C[1:, 1:], C.copy()
+    after[0, 1:] = after[1:, 0] = 0.0
+    if not len(seats):
+        return np.zeros(0), after
+    ridged = seats + np.diag(1e-9 * np.diag(seats) + TINY)
+    beta = np.asarray(np.linalg.solve(ridged, C[1:, 0]), dtype=np.float64)
+    after[0, 0] += beta @ (seats @ beta - 2 * C[1:, 0])
+    return beta, after

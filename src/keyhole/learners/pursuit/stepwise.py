@@ -1,6 +1,6 @@
 """Stepwise least squares among the seats, on their completed covariance."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -27,31 +27,39 @@ def sweep(A: Floats, k: int) -> None:
 class Stepwise:
     """A regression of the target on some of the seats, which may join and leave one by one."""
 
-    def __init__(self, members: Sequence[int], completed: Completed, inflation: Floats) -> None:
+    def __init__(
+        self,
+        members: Sequence[int],
+        completed: Completed,
+        inflation: Floats,
+        price: Floats,
+        unseen: float = 0.0,
+    ) -> None:
+        """``unseen`` is the variance that missing values add to the residual of every example."""
         self.members = list(members)
+        self._price = price
         self.inside = np.zeros(len(members), dtype=bool)
-        self._behind, self._mean, self._inflation = completed.behind, completed.mean, inflation
+        self._behind, self._mean, self._inflation, self._unseen = completed.behind, completed.mean, inflation, unseen
         variance = np.diag(completed.covariance)
-        self._p = p = len(members)
-        self._varies = variance[:p] > 0
+        self._varies = variance[1:] > 0
         # Attributes in units of their spread, so that no unit is better conditioned than another.
-        self._unit = np.append(np.sqrt(np.maximum(variance[:p], TINY)), 1.0)
+        self._unit = np.append(1.0, np.sqrt(np.maximum(variance[1:], TINY)))
         self._swept = completed.covariance / np.outer(self._unit, self._unit)
-        self._swept[np.arange(p), np.arange(p)] += 1e-9
-        self._floor = 1e-12 * max(float(variance[p]), TINY)
+        self._swept[np.arange(1, len(variance)), np.arange(1, len(variance))] += 1e-9
+        self._floor = 1e-12 * max(float(variance[0]), TINY)
 
     @property
     def residual_variance(self) -> float:
         """What is left of the target's variance."""
-        return max(float(self._swept[self._p, self._p]), self._floor)
+        return max(float(self._swept[0, 0]), self._floor)
 
     def t(self) -> Floats:
         """The t of each member, and of each other seat if it joined, on the examples behind that seat."""
-        p, b = self._p, self._swept[: self._p, self._p]
-        diagonal, r = np.diag(self._swept)[:p], self.residual_variance
+        b, diagonal = self._swept[1:, 0], np.diag(self._swept)[1:]
+        r, unseen = self.residual_variance, self._unseen
         free = np.maximum(diagonal, COPY)
         left = np.maximum(r - b**2 / free, 1e-3 * r)  # of the target's variance, if it joined
-        variance = np.where(self.inside, -diagonal * r, left / free)
+        variance = np.where(self.inside, -diagonal * (r + unseen), (left + unseen) / free)
         effect = np.where(self.inside, b, b / free)
         degrees = np.maximum(self._behind - self.inside.sum() - 1 - ~self.inside, 0.3 * self._behind)
         t = effect / np.sqrt(np.maximum(variance * self._inflation / degrees, TINY))
@@ -59,16 +67,20 @@ class Stepwise:
 
     def loss(self) -> Floats:
         """By how much the mean squared error rises if a member leaves; infinite for the others."""
-        b, diagonal = self._swept[: self._p, self._p], np.diag(self._swept)[: self._p]
+        b, diagonal = self._swept[1:, 0], np.diag(self._swept)[1:]
         return np.where(self.inside, b**2 / np.maximum(np.abs(diagonal), TINY), np.inf)
+
+    def loss_per_money(self) -> Floats:
+        """The same, per unit of money that a member costs."""
+        return self.loss() / self._price
 
     def settle(self, start: Sequence[int]) -> None:
         """From the members in ``start``: drop what is not needed, add what is, until nothing moves."""
         for i, j in enumerate(self.members):
-            if j in start and self._swept[i, i] > COPY:
+            if j in start and self._swept[i + 1, i + 1] > COPY:
                 self.flip(i)
-        for _ in range(4 * self._p + 8):  # enough to drop and add everything twice
-            copies = -np.diag(self._swept)[: self._p] * COPY > 1  # a member that the others explain: it goes first
+        for _ in range(4 * len(self.members) + 8):  # enough to drop and add everything twice
+            copies = -np.diag(self._swept)[1:] * COPY > 1  # a member that the others explain: it goes first
             t = np.where(copies, 0.0, np.abs(self.t()))
             weakest = int(np.argmin(np.where(self.inside, t, np.inf)))
             best = int(np.argmax(np.where(self.inside, 0.0, t)))
@@ -79,11 +91,11 @@ class Stepwise:
             else:
                 return
 
-    def trim(self, most: int) -> list[int]:
-        """Let the members go that are missed least, until ``most`` are left; who went."""
-        gone = []
-        while self.inside.sum() > most:
-            i = int(np.argmin(self.loss()))
+    def trim(self, fits: Callable[[list[int]], bool]) -> list[int]:
+        """Let the members go that are missed least for their money, until the rest ``fits``; who went."""
+        gone: list[int] = []
+        while self.inside.any() and not fits([self.members[i] for i in self.chosen()]):
+            i = int(np.argmin(self.loss_per_money()))
             self.flip(i)
             gone.append(self.members[i])
         return gone
@@ -98,7 +110,7 @@ class Stepwise:
 
     def flip(self, i: int) -> None:
         """Let the i-th seat join or leave."""
-        sweep(self._swept, i)
+        sweep(self._swept, i + 1)
         self.inside[i] = ~self.inside[i]
 
     def chosen(self) -> Ints:
@@ -108,9 +120,16 @@ class Stepwise:
     def coefficients(self) -> tuple[Floats, float]:
         """Those of the members, and the intercept."""
         at = self.chosen()
-        theta = self._swept[at, self._p] / self._unit[at]
-        return theta, float(self._mean[self._p] - self._mean[at] @ theta)
+        theta = self._swept[at + 1, 0] / self._unit[at + 1]
+        return theta, float(self._mean[0] - self._mean[at + 1] @ theta)
 
-    def unit(self, at: Ints) -> Floats:
-        """The spreads of seats."""
-        return self._unit[at]
+    def behind(self) -> Floats:
+        """How many examples stand behind each member."""
+        return self._behind[self.inside]
+
+    def inverse(self) -> Floats:
+        """The inverse of the members' covariance, which sweeping has left in the place of the covariance."""
+        at = self.chosen() + 1
+        unit = self._unit[at]
+        inverse: Floats = -self._swept[at[:, None], at] / np.outer(unit, unit)
+        return inverse

@@ -1,0 +1,90 @@
+"""How much money a given error takes, for a learner that knows the prices and for one that does not.
+
+    python benchmarks/money.py [--data ../shared/data] [--splits 10] [--save benchmarks/results/money.json]
+
+NHANES (systolic blood pressure; questions, examinations and laboratory at 2 to 9 units of inconvenience, paid once for
+all columns of one variable) and thyroid disease (questions at 1 dollar, blood tests at 11 to 26). Random 90/10 splits,
+missing values filled with the median of the training part, one pass. Pursuit runs with prices and a limit of money per
+example, and without, with a limit of looks per example; both with every limit of a list, of which the best for each
+is shown. Money is what the looks in training cost until the test error is first within a share of that of ordinary
+least squares on all columns; "to predict" is what one prediction costs then.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import ShuffleSplit
+
+import keyhole as kh
+
+SHARES = {"nhanes": (1.10, 1.05, 1.02), "thyroid_cost": (1.10, 1.05, 1.02)}
+MONEY = {"nhanes": (12, 20, 30, 45, 60), "thyroid_cost": (25, 30, 40, 60)}
+LOOKS = {"nhanes": (3, 5, 7, 10, 15), "thyroid_cost": (3, 5, 8, 12)}
+
+
+def load(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray, kh.PriceList]:
+    file = np.load(folder / name / f"{name}.npz", allow_pickle=False)
+    panels = file["source_variable"].tolist() if "source_variable" in file else None
+    return file["X"].astype(float), file["y"].astype(float), kh.PriceList(file["cost"].astype(float), panels=panels)
+
+
+def splits(X: np.ndarray, y: np.ndarray, n: int) -> Iterator[tuple[np.ndarray, ...]]:
+    for train, test in ShuffleSplit(n, test_size=0.1, random_state=0).split(X):
+        median = np.nan_to_num(np.nanmedian(X[train], axis=0))
+        yield (*(np.where(np.isnan(X[part]), median, X[part]) for part in (train, test)), y[train], y[test])
+
+
+def first_within(learner: Any, prices: kh.PriceList, split: tuple[np.ndarray, ...], shares: tuple[float, ...]) -> Any:
+    """For every share: the money spent, and what a prediction costs, when the error is first that low."""
+    X, X_test, y, y_test = split
+    goal = np.mean((LinearRegression().fit(X, y).predict(X_test) - y_test) ** 2)
+    result = kh.learn(learner, kh.ArraySource(X, y), prices=prices, progress=False)
+    found = []
+    for share in shares:
+        hits = (r for r in result.trace if np.mean((r.predictor.predict(X_test) - y_test) ** 2) <= share * goal)
+        hit = next(hits, None)
+        found.append((np.inf, np.inf) if hit is None else (hit.cost, prices.cost(hit.predictor.attributes)))
+    return found
+
+
+def measure(folder: Path, name: str, n_splits: int) -> Iterator[dict[str, Any]]:
+    X, y, prices = load(folder, name)
+    learners = [
+        *(("with prices", kh.Pursuit(prices=prices, max_cost_per_example=m)) for m in MONEY[name]),
+        *(("without", kh.Pursuit(n_observed=k)) for k in LOOKS[name]),
+    ]
+    tried: dict[str, list[Any]] = {"with prices": [], "without": []}
+    for kind, learner in learners:
+        runs = [first_within(learner, prices, split, SHARES[name]) for split in splits(X, y, n_splits)]
+        limit = learner.max_cost_per_example or learner.n_observed
+        tried[kind].append((limit, np.median(np.array(runs), axis=0)))
+    for i, share in enumerate(SHARES[name]):
+        row: dict[str, Any] = {"data": name, "within": f"{share - 1:.0%}"}
+        for kind, candidates in tried.items():
+            limit, medians = min(candidates, key=lambda candidate: candidate[1][i, 0])
+            money, to_predict = (round(float(v), 1) if np.isfinite(v) else "never" for v in medians[i])
+            row |= {f"money {kind}": money, f"to predict {kind}": to_predict, f"limit {kind}": limit}
+        both = row["money with prices"], row["money without"]
+        row["ratio"] = round(both[0] / both[1], 2) if "never" not in both else None
+        print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+        yield row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--save", type=Path, default=Path(__file__).parent / "results" / "money.json")
+    settings = parser.parse_args()
+    rows = [row for name in MONEY for row in measure(settings.data, name, settings.splits)]
+    about = {"version": kh.__version__, "splits": settings.splits}
+    settings.save.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""What an example may cost, in looks or in money, and how much of that each part may take.
+
+A limit on the number of looks is a limit on money where every look costs 1, so there is one set of rules for both.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.arrays import Floats, Ints
+from keyhole.errors import Misuse
+from keyhole.learners.pursuit.constants import CORE_SHARE
+from keyhole.prices import PriceList
+
+
+class Budget:
+    """The limit of an example, and within it those of the core, of the seats, and of all that is always looked at."""
+
+    def __init__(self, prices: PriceList, limit: float, *, core: float, seats: float, always: float) -> None:
+        self._prices = prices
+        self._limit = limit * (1 + 1e-12)  # prices such as 0.1 do not add up exactly
+        self.core, self.seats, self.always = core, seats, always
+        #: By what evidence is divided to have it per unit of money; nothing is quite free.
+        self.price: Floats = np.maximum(prices.prices, 1e-6 * max(float(prices.prices.max()), 1e-12))
+        self.affordable = prices.prices <= self._limit
+        self.most_attributes = int(np.searchsorted(np.cumsum(np.sort(self._alone())), self._limit, side="right"))
+        self._plain = prices.panels is None and bool((prices.prices == 1.0).all())
+
+    @classmethod
+    def of_looks(cls, n_observed: int, n_attributes: int, n_nonzero_coefs: int | None) -> "Budget":
+        """So many looks. One of them is always left for scouts, unless everything is in sight anyway."""
+        most = n_observed - (1 if n_observed < n_attributes else 0)
+        core = max(1, min(most, max(int(CORE_SHARE * n_observed), n_nonzero_coefs or 1)))
+        seats = max(1, min(most, core + (n_observed - core + 2) // 3))
+        return cls(PriceList(np.ones(n_attributes)), n_observed, core=core, seats=seats, always=max(1, most))
+
+    @classmethod
+    def of_money(cls, prices: PriceList, limit: float) -> "Budget":
+        """So much money; the dearest attribute that it can buy fits into the core."""
+        payable = prices.prices[prices.prices <= limit]
+        if not payable.size:
+            raise Misuse(
+                f"max_cost_per_example must buy at least one attribute, but the cheapest costs "
+                f"{prices.prices.min():g}, more than {limit:g}."
+            )
+        core = max(CORE_SHARE * limit, float(payable.max()))
+        return cls(prices, limit, core=core, seats=core + (limit - core) / 3, always=limit)
+
+    def cost(self, attributes: Sequence[int] | Ints) -> float:
+        """What looking at these attributes costs."""
+        if self._plain:
+            return len(attributes)
+        return self._prices.cost(np.asarray(attributes, dtype=np.int64))
+
+    def scouts(self, rank: Floats, always: Ints) -> Ints:
+        """Beside ``always``, the attributes with the highest rank that the rest of the limit buys."""
+        if self._plain:
+            free = int(self._limit - always.size)
+            return np.argpartition(-rank, free - 1)[:free] if 0 < free < rank.size else np.arange(rank.size)[:free]
+        bought = self._with_panel_mates(always)
+        left = self._limit - self.cost(np.flatnonzero(bought))
+        for j in np.argsort(-rank / np.sqrt(self.price), kind="stable").tolist():
+            if not bought[j] and self._prices.prices[j] <= left:
+                left -= self._prices.prices[j]
+                bought |= self._with_panel_mates(np.array([j]))
+        return np.flatnonzero(bought)
+
+    def fitting(self, ranked: Iterable[int], beside: Sequence[int], always: Ints) -> Iterable[int]:
+        """Those of ``ranked`` that the limits of seats and of all that is always looked at still allow, one by one."""
+        seats, everything = list(beside), always.tolist()
+        for j in ranked:
+            if self.cost([*seats, j]) <= self.seats and self.cost([*{*everything, j}]) <= self.always:
+                seats.append(j)
+                everything.append(j)
+                yield j
+
+    def _with_panel_mates(self, attributes: Ints) -> NDArray[np.bool_]:
+        """These attributes, and all that come along for the same money."""
+        labels = np.arange(len(self._prices)) if self._prices.panels is None else self._prices.panels
+        return np.isin(labels, labels[attributes])
+
+    def _alone(self) -> Floats:
+        """Prices of which a panel's first member has all; the others come for nothing."""
+        if self._prices.panels is None:
+            return self._prices.prices
+        alone = np.zeros(len(self._prices))
+        first = np.unique(self._prices.panels, return_index=True)[1]
+        alone[first] = self._prices.prices[first]
+        return alone

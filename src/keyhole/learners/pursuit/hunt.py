@@ -1,0 +1,327 @@
+"""A run of Pursuit: scouts, seats, core, and what is published."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from keyhole.arrays import Floats, Ints
+from keyhole.explanation import Explanation, Standing, Term
+from keyhole.learners.pursuit.bound import coefficient_error, undiscovered
+from keyhole.learners.pursuit.budget import Budget
+from keyhole.learners.pursuit.constants import (
+    BLOCK_INFORMATION,
+    BLOCK_SHARE,
+    EARLY_BLOCK,
+    OPTIMISM,
+    SMALL_BLOCK,
+    STABLE,
+    T_LEAVE,
+    TINY,
+    Z_SEAT,
+)
+from keyhole.learners.pursuit.evidence import Core, Evidence
+from keyhole.learners.pursuit.seats import Brought, Seats
+from keyhole.learners.pursuit.stepwise import Stepwise
+from keyhole.predictor import Predictor
+from keyhole.statistics import FitMoments, FitSums
+
+
+@dataclass
+class Standings:
+    """How every attribute stood when it was last scored."""
+
+    z: Floats  # its score in standard errors
+    error: Floats  # a standard error, in units of the standard deviation that the attribute would explain
+    reach: Floats  # an optimistic estimate of that standard deviation; infinite for one never seen
+    seated_at: dict[int, int] = field(default_factory=dict)
+    core_since: dict[int, int] = field(default_factory=dict)
+
+
+class Hunt:
+    """What a run knows, and the steps it takes.
+
+    Parameters
+    ----------
+    n_attributes
+        How many attributes an example has.
+    n_nonzero_coefs
+        How many of them the predictor may have; None for as many as are worth it.
+    budget
+        What an example may cost.
+    rng
+        Draws the order in which attributes are looked at that nobody has looked at before.
+    shelves
+        The scouts of one block come from one of so many ranges of attributes.
+    """
+
+    def __init__(
+        self,
+        n_attributes: int,
+        n_nonzero_coefs: int | None,
+        budget: Budget,
+        rng: np.random.Generator,
+        *,
+        shelves: int = 1,
+    ) -> None:
+        self._d, self._s, self._budget = n_attributes, n_nonzero_coefs, budget
+        self._shelf_of = np.arange(n_attributes) * shelves // n_attributes
+        self._n_shelves = shelves
+        self.evidence, self.seats = Evidence(n_attributes, budget.most_attributes), Seats()
+        self.core = Core.empty()
+        self.n = 0
+        self.published = Predictor([], [], n_attributes=self._d)
+        self._fit: Stepwise | None = None
+        self._t: dict[int, float] = {}
+        self._weakest = 0.0  # what the weakest member of a full core is worth, per unit of money
+        self._residual_variance = 0.0
+        self._progressive = np.zeros(2)  # squared errors on examples not learned from yet, and how many
+        self._order = rng.permutation(self._d)
+        self._standings = Standings(np.zeros(self._d), np.zeros(self._d), np.full(self._d, np.inf))
+        self._candidate: Predictor | None = None
+        self._contest = 0.0
+        self._support_since = 0
+        self._has_holes = False  # a value could not be had
+        #: A bound on what another thousand examples can take away from the mean squared error, as a share of it.
+        self.gain = np.inf
+
+    # Looking
+
+    def choose(self) -> tuple[Ints, int]:
+        """Seats, what the published predictor needs, and the scouts with the farthest reach; and for how long."""
+        always = self._always()
+        rank = self._standings.reach.copy()
+        unseen = np.isinf(rank)
+        rank[unseen] = 1e290 * (1.0 + self._order[unseen])
+        rank[always] = -1.0
+        scouts = self._budget.scouts(self._on_one_shelf(rank), always)
+        attributes = np.union1d(always, scouts)
+        if self.n < 5 * EARLY_BLOCK:
+            return attributes, SMALL_BLOCK
+        # In units of what an example says now; earlier ones said less, when less was explained.
+        known = float(np.median(self.evidence.information[scouts])) * self._residual_variance if scouts.size else np.inf
+        longest = max(EARLY_BLOCK, int(BLOCK_SHARE * self.n))
+        return attributes, int(np.clip(BLOCK_INFORMATION * known, SMALL_BLOCK, longest))
+
+    def _on_one_shelf(self, rank: Floats) -> Floats:
+        """The same ranks, those of one shelf before all others: the one that has most of the foremost attributes."""
+        if self._n_shelves == 1:
+            return rank
+        n_foremost = min(self._d, 4 * self._budget.most_attributes)
+        foremost = np.argpartition(-rank, n_foremost - 1)[:n_foremost]
+        weight = (rank[foremost] / rank[foremost].max()) ** 2
+        shelf = np.argmax(np.bincount(self._shelf_of[foremost], weight, self._n_shelves))
+        return np.where((self._shelf_of == shelf) & (rank >= 0), rank + 2 * rank.max(), rank)
+
+    def question(self, attributes: Ints) -> FitMoments:
+        """What to ask of a block: moments, and residuals of the working model."""
+        return FitMoments(self.working_model(), self.evidence.means(attributes))
+
+    def working_model(self) -> Predictor:
+        """The core as a predictor; whoever answers forms its residuals."""
+        order = np.argsort(self.core.members)
+        members = np.array(self.core.members, dtype=np.int64)[order]
+        return Predictor(members, self.core.theta[order], self.core.intercept, self._d)
+
+    def absorb(self, attributes: Ints, answer: FitSums) -> None:
+        """Judge the predictors on what is new to them, then learn from it."""
+        self._judge(attributes, answer)
+        moments = answer.moments
+        self._has_holes |= moments.pairs is not None
+        if self.n:
+            self._progressive += answer.ee, moments.n
+        else:  # the first block meets a model without an intercept: its residuals say nothing
+            self._residual_variance = float(moments.products[-1, -1]) / max(moments.n - 1, 1)
+            answer = FitSums(moments, answer.e, answer.ee, answer.ex, answer.ee_x, np.zeros_like(answer.ee_xx))
+        self.n += moments.n
+        # A target that has been constant so far says nothing about anybody.
+        weight = 1.0 / self._residual_variance if self._residual_variance > 1e-150 else 0.0
+        self.evidence.add(attributes, self.seats.members, answer, weight)
+        self.seats.add(attributes, answer)
+        self._score(attributes)
+
+    def _always(self) -> Ints:
+        """What every example is looked at for."""
+        return np.union1d(np.array(self.seats.members, dtype=np.int64), self.published.attributes)
+
+    def _score(self, rows: Ints) -> None:
+        """Bring the standings of some attributes up to date."""
+        evidence, now = self.evidence, self._standings
+        scores = evidence.scores(rows, self.core)
+        error = np.sqrt(scores.noise)
+        constant = evidence.squares[rows] <= 0
+        unit = np.where(constant, 1.0, np.maximum(evidence.information[rows] * np.sqrt(scores.beyond), TINY))
+        optimistic = (np.abs(scores.score) + OPTIMISM * error) / unit
+        # A constant so far is looked at again when nothing better is left.
+        reach = np.where(constant, 1e-9 * np.sqrt(self._residual_variance), optimistic)
+        now.reach[rows] = np.where(evidence.examples[rows] == 0, np.inf, reach)
+        now.z[rows] = np.where(constant, 0.0, scores.score / np.maximum(error, TINY))
+        now.error[rows] = np.where(constant, 0.0, error / unit)
+
+    # Deciding
+
+    def decide(self) -> None:
+        """Refit, score everybody anew, let losers leave and newcomers sit, and put up a candidate."""
+        gone: list[int] = []
+        if self.seats.members:
+            gone = self._refit()
+            self.evidence.learn_shrinkage(self.seats.members)
+        else:
+            sums = self.seats.epochs[-1].sums
+            self.core = Core.empty(float(sums.mean[0]))
+            self._residual_variance = float(sums.products[0, 0]) / max(sums.n - 1, 1)
+            self._fit, self._t = None, {}
+        self._be_honest_about_the_residual()
+        self._score(np.arange(self._d))
+        self._reseat(gone)
+        self._propose()
+        self.gain = self._bound()
+
+    def _be_honest_about_the_residual(self) -> None:
+        """Its variance is never taken to be less than new examples showed."""
+        total, count = self._progressive
+        if count >= 30:
+            self._residual_variance = max(self._residual_variance, float(total / count))
+            self._progressive *= min(1.0, 100.0 / count)  # what was long ago counts less
+
+    def _refit(self) -> list[int]:
+        """Least squares among the seats; who had to leave because the core was full."""
+        members, completed = self.seats.members, self.seats.completed()
+        inflation = self.evidence.inflation(np.array(members))
+        fit = Stepwise(members, completed, inflation, self._budget.price[members], self._unseen_variance())
+        fit.settle(self.core.members)
+        self._t = dict(zip(members, np.abs(fit.t()).tolist(), strict=True))
+        gone = fit.trim(lambda left: self._budget.cost(left) <= self._budget.core)
+        at, (theta, intercept) = fit.chosen(), fit.coefficients()
+        before, after = np.zeros(len(members)), np.zeros(len(members))
+        before[[members.index(j) for j in self.core.members]] = self.core.theta
+        after[at] = theta
+        C = completed.covariance[1:, 1:]
+        self.evidence.move_residuals(members, C @ (before - after))
+        self.core = Core([members[i] for i in at], theta, intercept, np.diag(C)[at], fit.inverse())
+        self._residual_variance, self._fit = fit.residual_variance, fit
+        full = self._budget.cost(self.core.members) + self._budget.price.min() > self._budget.core
+        self._weakest = float(fit.loss_per_money().min()) if full and at.size else 0.0
+        since = self._standings.core_since
+        self._standings.core_since = {j: since.get(j, self.n) for j in self.core.members}
+        return gone
+
+    def _unseen_variance(self) -> float:
+        """What missing values add to the residual of an example: new ones show it, the fit among the seats does not."""
+        total, count = self._progressive
+        if not self._has_holes or count < 30 or self._fit is None:
+            return 0.0
+        return max(float(total / count) - self._fit.residual_variance, 0.0)
+
+    def _reseat(self, gone: list[int]) -> None:
+        """Losers leave; who stands out, and beats the weakest when the core is full, sits down."""
+        for j in self.seats.members[:]:
+            if j in gone or (j not in self.core.members and self._t.get(j, 0.0) < T_LEAVE):
+                self.seats.leave(j)
+                self.evidence.close(j)
+                del self._standings.seated_at[j]
+        now, price = self._standings, self._budget.price
+        worth = (now.z * now.error) ** 2
+        z = np.where((worth > self._weakest * price) & self._budget.affordable, np.abs(now.z), 0.0)
+        z[[*self.seats.members, *gone]] = 0.0
+        outstanding = np.flatnonzero(z > Z_SEAT)
+        ranked = outstanding[np.argsort(-z[outstanding] / np.sqrt(price[outstanding]), kind="stable")].tolist()
+        for j in list(self._budget.fitting(ranked, self.seats.members, self._always())):
+            self._sit(j)
+
+    def _sit(self, j: int) -> None:
+        """Attribute j takes a seat and brings what it has shown as a scout."""
+        evidence, core = self.evidence, self.core
+        scores = evidence.scores(np.array([j]), core)
+        information = float(evidence.information[j])
+        examples = information**2 * float(scores.beyond[0] / scores.noise[0]) * self._residual_variance
+        together = np.minimum(evidence.count[j, evidence.columns(core.members)], examples)
+        with_seat = dict(
+            zip(core.members, zip(scores.covariance[0].tolist(), together.tolist(), strict=True), strict=True)
+        )
+        evidence.open(j, self.seats.members)
+        self.seats.sit(j, Brought(examples, float(scores.score[0]) / information, with_seat))
+        self._standings.seated_at[j] = self.n
+
+    # Publishing
+
+    def _propose(self) -> None:
+        """The best of the core stands as candidate, to be published when it predicts new examples no worse."""
+        if self._fit is None or not self.core.members:
+            candidate = Predictor([], [], self.core.intercept, self._d)
+        else:
+            fit = self._fit
+            if self._s is None:
+                fit.trim_insignificant(float(np.sqrt(np.log(self.n) + 2 * np.log(self._d))))
+            else:
+                most = self._s
+                fit.trim(lambda left: len(left) <= most)
+            theta, intercept = fit.coefficients()
+            attributes = np.array(fit.members, dtype=np.int64)[fit.chosen()]
+            order = np.argsort(attributes)
+            candidate = Predictor(attributes[order], theta[order], intercept, self._d)
+        self._candidate, self._contest = candidate, 0.0
+        if not self.published.attributes.size:
+            self._publish(candidate)
+
+    def _judge(self, attributes: Ints, answer: FitSums) -> None:
+        """Progressive validation: candidate and published meet examples that neither has learned from."""
+        if self._candidate is None:
+            return
+        self._contest += squared_error(self._candidate, attributes, answer)
+        self._contest -= squared_error(self.published, attributes, answer)
+        if self._contest <= 0:
+            self._publish(self._candidate)
+            self._candidate = None
+
+    def _publish(self, predictor: Predictor) -> None:
+        if not np.array_equal(predictor.attributes, self.published.attributes):
+            self._support_since = self.n
+        self.published = predictor
+
+    # Ending
+
+    def converged(self, tolerance: float) -> bool:
+        """Whether the support has been stable, and another thousand examples cannot gain more than ``tolerance``."""
+        return self.gain <= tolerance and self._support_since <= STABLE * self.n
+
+    def _bound(self) -> float:
+        if self._fit is None or not self.core.members:
+            return np.inf
+        fit, now = self._fit, self._standings
+        behind = np.append(self.n, fit.behind())
+        outside = self._budget.affordable & (self.evidence.squares > 0)
+        outside[np.array(fit.members)[fit.chosen()]] = False
+        losses = np.sort(fit.loss()[fit.chosen()])
+        given_up = np.zeros(self._d) if self._s is None else np.append(np.zeros(self._s - losses.size), losses)
+        missed = undiscovered(now.z[outside], now.error[outside] ** 2, given_up)
+        return coefficient_error(behind) + missed / max(self._residual_variance, TINY)
+
+    def explain(self) -> Explanation:
+        """How every attribute in the model, and the next ones, stand."""
+        evidence = np.abs(self._standings.z)
+        for j, t in self._t.items():
+            evidence[j] = t
+        inside = self.published.attributes
+        others = [j for j in np.argsort(-evidence, kind="stable").tolist() if j not in inside][:10]
+        terms = []
+        for j in [*inside.tolist(), *others]:
+            looks, admitted = int(self.evidence.examples[j]), self._standings.core_since.get(j)
+            terms.append(Term(j, self._standing_of(j), float(evidence[j]), looks, admitted))
+        return Explanation(tuple(terms), self.published, gain=self.gain)
+
+    def _standing_of(self, j: int) -> Standing:
+        if j in self.published.attributes:
+            return Standing.PUBLISHED
+        if j in self.core.members:
+            return Standing.CORE
+        if j in self.seats.members:
+            return Standing.SEATED
+        return Standing.SCOUTED if self.evidence.examples[j] else Standing.UNSEEN
+
+
+def squared_error(predictor: Predictor, attributes: Ints, answer: FitSums) -> float:
+    """The sum of squared errors of a predictor over a block, from the block's moments."""
+    places = np.append(np.searchsorted(attributes, predictor.attributes), attributes.size)
+    c = np.append(-predictor.coef, 1.0)
+    bias = float(c @ answer.moments.mean[places]) - predictor.intercept
+    return float(c @ answer.moments.products[np.ix_(places, places)] @ c) + answer.moments.n * bias**2
