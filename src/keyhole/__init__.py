@@ -47,6 +47,7 @@ _ROOM_OF = {
     "Model": "modelfile",
     "OnlineGreedy": "learners.online_greedy",
     "OnlineOMP": "learners.online_omp",
+    "ParquetSource": "sources.parquet",
     "Predictor": "predictor",
     "PriceList": "prices",
     "Progress": "driver",
@@ -57,6 +58,7 @@ _ROOM_OF = {
     "Result": "result",
     "Round": "query",
     "RowsThenColumns": "learners.rows_then_columns",
+    "SQLSource": "sources.sql",
     "ScheduledDualAveraging": "learners.scheduled_dual_averaging",
     "Screening": "learners.screening",
     "SourceFailed": "errors",
@@ -101,6 +103,7 @@ __all__ = [
     "Model",
     "OnlineGreedy",
     "OnlineOMP",
+    "ParquetSource",
     "Predictor",
     "PriceList",
     "Progress",
@@ -111,6 +114,7 @@ __all__ = [
     "Result",
     "Round",
     "RowsThenColumns",
+    "SQLSource",
     "ScheduledDualAveraging",
     "Screening",
     "SourceFailed",
@@ -176,3 +180,5 @@ if TYPE_CHECKING:
     from keyhole.result import Record, Result
     from keyhole.sources import ArraySource, Bill, Stopped, SyntheticSource
     from keyhole.sources.call import CallableSource
+    from keyhole.sources.parquet import ParquetSource
+    from keyhole.sources.sql import SQLSource

@@ -6,9 +6,9 @@ from scipy import stats
 
 import keyhole as kh
 from keyhole.explanation import MOVES, Standing
+from keyhole.learners.pursuit.budget import Budget
 from keyhole.learners.pursuit.constants import MAX_EPOCHS
 from keyhole.learners.pursuit.evidence import Core, Evidence
-from keyhole.learners.pursuit.budget import Budget
 from keyhole.learners.pursuit.hunt import Hunt, squared_error
 from keyhole.learners.pursuit.seats import Brought, Seats
 from keyhole.learners.pursuit.stepwise import Stepwise, sweep

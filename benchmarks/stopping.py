@@ -1,0 +1,68 @@
+"""Whether `Pursuit(stop="converged")` keeps its word, and when it stops.
+
+    python benchmarks/stopping.py [--seeds 100] [--tolerance 0.01] [--save benchmarks/results/stopping.json]
+
+500 attributes, 25 non-zero coefficients at random places, unit noise, 50 attributes seen per example. For every seed
+the run ends by itself; the same run goes on for another thousand examples, and the exact risk is compared. "kept" is
+the share of the seeds in which the thousand examples took away no more than the tolerance, as was said.
+"""
+
+import argparse
+import json
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import keyhole as kh
+
+DESIGNS: dict[str, dict[str, float]] = {
+    "independent": {},
+    "AR(1) 0.5": {"correlation": 0.5},
+    "AR(1) 0.8": {"correlation": 0.8},
+    "coefficients 0.1 to 1": {"weakest": 0.1},
+}
+SIZES = {"size given": 25, "size chosen": None}
+
+
+def one_seed(seed: int, design: str, size: str, tolerance: float) -> tuple[int, float, float]:
+    """After how many examples it stopped, the risk then, and the share of it that a thousand more took away."""
+
+    def run(stop: Any, most: int) -> tuple[int, float]:
+        source = kh.SyntheticSource.sparse(seed=seed, **DESIGNS[design])
+        learner = kh.Pursuit(50, SIZES[size], stop=stop, tolerance=tolerance)
+        result = kh.learn(learner, source, max_examples=most, progress=False)
+        return result.bill.examples, source.risk(result.predictor) / source.noise_floor
+
+    examples, risk = run("converged", 100_000)
+    _, later = run(None, examples + 1_000)
+    return examples, risk, (risk - later) / risk
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--tolerance", type=float, default=0.01)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--save", type=Path, default=Path(__file__).parent / "results" / "stopping.json")
+    settings = parser.parse_args()
+    rows = []
+    with ProcessPoolExecutor(settings.workers) as pool:
+        for size in SIZES:
+            for design in DESIGNS:
+                ask = partial(one_seed, design=design, size=size, tolerance=settings.tolerance)
+                examples, risks, gains = map(np.array, zip(*pool.map(ask, range(settings.seeds)), strict=True))
+                row = {"design": design, "size": size, "kept": float(np.mean(gains <= settings.tolerance))}
+                row |= {"largest gain": round(float(gains.max()), 5), "median examples": int(np.median(examples))}
+                row |= {"most examples": int(examples.max()), "median risk": round(float(np.median(risks)), 4)}
+                row["largest risk"] = round(float(risks.max()), 4)
+                print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+                rows.append(row)
+    about = {"version": kh.__version__, "seeds": settings.seeds, "tolerance": settings.tolerance}
+    settings.save.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

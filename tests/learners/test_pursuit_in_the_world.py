@@ -1,0 +1,293 @@
+"""Pursuit where looks cost money, values are missing, columns lie on shelves, and enough is enough."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import keyhole as kh
+from keyhole.learners.pursuit.bound import coefficient_error, undiscovered
+from keyhole.learners.pursuit.budget import Budget
+from keyhole.learners.pursuit.hunt import Hunt
+from keyhole.query import Block
+from keyhole.statistics import FitMoments
+from keyhole.testing import LearnerContract, SpySource
+
+
+class TestPursuitWithPrices(LearnerContract):
+    def make(self):
+        return kh.Pursuit(prices=[1.0, 2.0, 3.0] * 4, max_cost_per_example=9.0)
+
+
+class TestPursuitWithPanels(LearnerContract):
+    def make(self):
+        prices = kh.PriceList([2.0] * 12, panels=[j // 3 for j in range(12)])
+        return kh.Pursuit(n_nonzero_coefs=3, prices=prices, max_cost_per_example=4.0)
+
+
+class TestPursuitOnShelves(LearnerContract):
+    def make(self):
+        return kh.Pursuit(n_observed=6, n_nonzero_coefs=3, shelves=3)
+
+
+# Money
+
+
+def examples(n=3_000, d=12, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, 2 * X[:, 1] - X[:, 5] + 0.5 * X[:, 9] + rng.normal(size=n)
+
+
+@given(
+    prices=st.lists(st.floats(0.0, 10.0), min_size=12, max_size=12),
+    panels=st.lists(st.integers(0, 11), min_size=12, max_size=12),
+    limit=st.floats(0.5, 30.0),
+)
+@settings(max_examples=25)
+def test_no_example_ever_costs_more_than_allowed(prices, panels, limit):
+    listed = kh.PriceList([prices[panel] for panel in panels], panels=panels)
+    spy = SpySource(*examples(n=400))
+    learner = kh.Pursuit(prices=listed, max_cost_per_example=limit)
+    if min(listed.prices) > limit:
+        with pytest.raises(kh.Misuse, match="must buy at least one attribute"):
+            kh.learn(learner, spy, progress=False)
+        return
+
+    result = kh.learn(learner, spy, progress=False)
+
+    dearest = max(listed.cost(np.flatnonzero(row)) for row in np.unique(spy.looked_at, axis=0))
+    assert dearest <= limit * (1 + 1e-9)
+    assert listed.cost(result.predictor.attributes) <= limit * (1 + 1e-9)
+
+
+def test_of_two_attributes_that_say_the_same_the_cheaper_is_bought():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(4_000, 30))
+    X[:, 20] = X[:, 3] + 0.02 * rng.normal(size=4_000)
+    y = 2 * X[:, 3] + rng.normal(size=4_000)
+    dear, cheap = np.ones(30), np.ones(30)
+    dear[3], cheap[20] = 8.0, 8.0
+
+    bought = [
+        kh.learn(kh.Pursuit(prices=prices, max_cost_per_example=9.0), kh.ArraySource(X, y), progress=False).predictor
+        for prices in (dear, cheap)
+    ]
+
+    assert 20 in bought[0].attributes
+    assert 3 not in bought[0].attributes
+    assert 3 in bought[1].attributes
+    assert 20 not in bought[1].attributes
+
+
+def test_who_buys_one_attribute_of_a_panel_looks_at_all_of_it():
+    prices = kh.PriceList([3.0] * 12, panels=[j // 4 for j in range(12)])
+    spy = SpySource(*examples(n=500))
+
+    kh.learn(kh.Pursuit(prices=prices, max_cost_per_example=6.0), spy, progress=False)
+
+    looked = spy.looked_at[spy.looked_at.any(axis=1)]
+    for panel in range(3):
+        members = looked[:, 4 * panel : 4 * panel + 4]
+        assert (members.all(axis=1) | ~members.any(axis=1)).all()
+
+
+def test_prices_of_one_and_a_limit_of_looks_are_the_same_thing():
+    X, y = examples()
+    by_looks = kh.learn(kh.Pursuit(n_observed=6), kh.ArraySource(X, y), progress=False)
+    found = kh.learn(kh.Pursuit(prices=np.ones(12), max_cost_per_example=6.0), kh.ArraySource(X, y), progress=False)
+
+    assert found.bill.cost == found.bill.values <= 6 * found.bill.examples
+    assert found.predictor.attributes.tolist() == by_looks.predictor.attributes.tolist() == [1, 5, 9]
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (kh.Pursuit, "needs one limit per example"),
+        (lambda: kh.Pursuit(5, max_cost_per_example=3.0, prices=[1.0]), "needs one limit per example"),
+        (lambda: kh.Pursuit(max_cost_per_example=3.0), "needs prices, one per attribute, and there are none"),
+        (lambda: kh.Pursuit(max_cost_per_example=-3.0, prices=[1.0]), "max_cost_per_example must be a positive number"),
+        (lambda: kh.Pursuit(5, stop="soon"), "stop must be None or \"converged\", not 'soon'"),
+        (lambda: kh.Pursuit(5, tolerance=0), "tolerance must be a positive number"),
+        (lambda: kh.Pursuit(5, shelves=0), "shelves must be a whole number"),
+    ],
+)
+def test_limits_that_make_no_sense_are_refused_in_a_sentence(make, sentence):
+    with pytest.raises(kh.Misuse, match=sentence):
+        make()
+
+
+def test_prices_for_another_number_of_attributes_are_refused():
+    with pytest.raises(kh.Misuse, match="prices must be 12 numbers, one per attribute, none negative; got 3"):
+        kh.learn(kh.Pursuit(prices=[1, 1, 1], max_cost_per_example=2), kh.ArraySource(*examples()), progress=False)
+
+
+# Missing values
+
+
+def with_holes(X, share, seed=0):
+    X = X.copy()
+    X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
+    return X
+
+
+def test_products_of_what_is_there_are_those_that_pandas_finds_in_pairs():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 4)) @ rng.normal(size=(4, 4)) + 7.0
+    y = X @ [1.0, 0.0, -1.0, 2.0] + rng.normal(size=20_000)
+    holed = with_holes(X, 0.3)
+
+    sums = FitMoments(kh.Predictor([], [], n_attributes=4))(Block(np.arange(4), holed, y)).moments
+
+    pairwise = pd.DataFrame(np.column_stack([holed, y])).cov().to_numpy()
+    there = (~np.isnan(holed)).astype(float)
+    np.testing.assert_array_equal(sums.pairs[:4, :4], there.T @ there)
+    np.testing.assert_allclose(sums.products / sums.pairs, pairwise, rtol=0.02, atol=0.02)
+    np.testing.assert_allclose(sums.mean[:4], np.nanmean(holed, axis=0), rtol=1e-10)
+
+
+def test_blocks_with_holes_add_up_and_so_does_what_they_show():
+    X, y = examples(n=60)
+    holed, nothing = with_holes(X, 0.4), kh.Predictor([], [], n_attributes=12)
+    statistic = FitMoments(nothing, fill=np.zeros(12))
+
+    parts = [statistic(Block(np.arange(12), holed[s], y[s])) for s in (slice(25), slice(25, 60))]
+    together, whole = parts[0] + parts[1], statistic(Block(np.arange(12), holed, y))
+
+    np.testing.assert_allclose(together.moments.products, whole.moments.products, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(together.moments.pairs, whole.moments.pairs)
+
+
+def test_missing_answers_do_not_bias_the_coefficients():
+    """Twenty tables with every fifth value missing: the mean of the coefficients is the truth, but for chance."""
+    found = []
+    for seed in range(20):
+        X, y = examples(n=3_000, seed=seed)
+        result = kh.learn(kh.Pursuit(8, 3), kh.ArraySource(with_holes(X, 0.2, seed), y), progress=False)
+        assert result.predictor.attributes.tolist() == [1, 5, 9]
+        found.append(result.predictor.coef)
+
+    error = np.std(found, axis=0, ddof=1) / np.sqrt(20)
+    np.testing.assert_array_less(np.abs(np.mean(found, axis=0) - [2.0, -1.0, 0.5]), 3.5 * error)
+
+
+def test_half_of_all_values_missing_on_correlated_attributes_still_finds_the_support():
+    source = kh.SyntheticSource.sparse(100, 5, seed=2, correlation=0.5)
+    X, y = source.examples(12_000)
+
+    result = kh.learn(kh.Pursuit(25, 5), kh.ArraySource(with_holes(X, 0.5), y), progress=False)
+
+    assert result.predictor.attributes.tolist() == np.flatnonzero(source.coef).tolist()
+    assert source.risk(result.predictor) < 1.1 * source.noise_floor
+
+
+def test_an_attribute_that_can_never_be_had_is_no_obstacle():
+    X, y = examples()
+    X[:, [0, 7]] = np.nan
+
+    result = kh.learn(kh.Pursuit(6), kh.ArraySource(X, y), progress=False)
+
+    assert result.predictor.attributes.tolist() == [1, 5, 9]
+
+
+def test_a_learner_that_cannot_do_with_holes_says_where_one_is():
+    X, y = examples()
+    X[3, 2] = np.nan
+
+    with pytest.raises(kh.BadData, match="attribute 2 of example 3 is nan"):
+        kh.learn(kh.Hybrid(6, 3), kh.ArraySource(X, y), progress=False)
+
+
+def test_a_missing_target_and_an_infinite_value_are_refused_all_the_same():
+    X, y = examples()
+    y[5] = np.nan
+    with pytest.raises(kh.BadData, match="the target must be a finite number"):
+        kh.learn(kh.Pursuit(6), kh.ArraySource(X, y), progress=False)
+    X, y = examples()
+    X[4] = np.inf
+    with pytest.raises(kh.BadData, match="of example 4 is inf"):
+        kh.learn(kh.Pursuit(6), kh.ArraySource(X, y), progress=False)
+
+
+def test_a_target_that_is_constant_at_first_spoils_nothing():
+    X, y = examples()
+    y[:900] = 0.0
+
+    result = kh.learn(kh.Pursuit(6), kh.ArraySource(X, y), progress=False)
+
+    assert {1, 5} <= set(result.predictor.attributes.tolist())
+
+
+# Enough
+
+
+@pytest.mark.parametrize("k", [1, 5, 26, 60])
+def test_the_bound_on_the_coefficients_is_a_quantile_of_chi_squared(k):
+    found = coefficient_error(np.full(k, 1_000.0))
+
+    assert found == pytest.approx(stats.chi2.ppf(0.99, k) / 1_000, rel=0.02)
+
+
+def test_what_is_outside_counts_for_more_the_more_its_score_stands_out():
+    error, free = np.full(100, 0.01), np.zeros(100)
+    z = np.zeros(100)
+    quiet = undiscovered(z, error, free)
+    z[0] = 5.0
+    loud = undiscovered(z, error, free)
+
+    assert 0 < quiet < 0.01
+    assert loud == pytest.approx(0.25 * 0.9, rel=0.2)
+
+
+def test_an_attribute_that_must_push_out_a_better_one_gains_nothing():
+    assert undiscovered(np.full(10, 2.0), np.full(10, 0.01), np.full(3, 1.0)) == 0.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_stops_when_another_thousand_examples_gain_little(seed):
+    def run(stop, most):
+        source = kh.SyntheticSource.sparse(200, 10, seed=seed)
+        result = kh.learn(kh.Pursuit(30, 10, stop=stop), source, max_examples=most, progress=False)
+        return result, source.risk(result.predictor)
+
+    stopped, risk = run("converged", 50_000)
+    _, later = run(None, stopped.bill.examples + 1_000)
+
+    assert stopped.stopped.name == "FINISHED"
+    assert stopped.bill.examples < 20_000
+    assert (risk - later) / risk <= 0.01
+    assert "Another 1,000 examples would lower" in str(stopped.explain())
+
+
+def test_without_being_asked_it_goes_on_to_the_end():
+    result = kh.learn(kh.Pursuit(6), kh.ArraySource(*examples(n=9_000)), progress=False)
+
+    assert result.stopped.name == "EXHAUSTED"
+
+
+# Shelves
+
+
+def test_the_scouts_of_one_block_come_from_one_shelf():
+    source = kh.SyntheticSource.sparse(300, 4, seed=0)
+    hunt = Hunt(300, 4, Budget.of_looks(20, 300, 4), np.random.default_rng(0), shelves=6)
+    for _ in range(120):
+        attributes, n = hunt.choose()
+        scouts = np.setdiff1d(attributes, hunt._always())
+        assert np.unique(scouts // 50).size == 1
+        hunt.absorb(attributes, source.answer(kh.Query(attributes, n, hunt.question(attributes))).value)
+        hunt.decide()
+
+    assert hunt.published.attributes.tolist() == np.flatnonzero(source.coef).tolist()
+
+
+def test_a_source_on_shelves_is_told_so_to_the_learner():
+    class Lake(kh.ArraySource):
+        shelves = 4
+
+    result = kh.learn(kh.Pursuit(6), Lake(*examples()), progress=False)
+
+    assert result.learner.shelves == 4
