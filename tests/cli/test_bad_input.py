@@ -164,7 +164,10 @@ def test_a_file_that_is_not_there_and_a_folder_are_told_apart(tmp_path, told):
         DATA,
         "the data must be a file, but there is no none.csv; check the name.",
     )
-    assert "is a folder" in told("fit", tmp_path, "--target", "y")[1]
+    assert told("fit", ".", "--target", "y") == (
+        DATA,
+        "the data must be Parquet files, but nothing at . ends in .parquet, .parq, .pq.",
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from keyhole.arrays import Floats
 
 #: Squared standard errors that an attribute is expected to be worth, if it matters.
 SLAB = 10.0
+#: What is only expected may turn out to be so many times as much.
+MARGIN = 3.0
 
 
 def coefficient_error(behind: Floats) -> float:

@@ -13,6 +13,8 @@ DECIDE_EVERY = 1.05
 
 #: Standard errors of optimism when scouts are ranked.
 OPTIMISM = 0.7
+#: More of them for every e-fold of examples after the first thousand.
+OPTIMISM_GROWTH = 0.15
 #: A score of more standard errors than this earns a seat.
 Z_SEAT = 2.5
 #: Matched t to enter the core, and to stay in it.
@@ -28,8 +30,8 @@ VISIBLE_T2 = 9.0
 COPY = 0.03
 #: How many epochs are kept apart before the least informative two are joined.
 MAX_EPOCHS = 24
-#: Two are joined all the same when that loses no more than this share of the values.
-NEGLIGIBLE = 0.0005
+#: Two are joined all the same when that loses no more than this share of what is known about anybody.
+NEGLIGIBLE = 0.01
 #: Pseudo-examples that keep small regressions solvable.
 RIDGE = 1.0
 

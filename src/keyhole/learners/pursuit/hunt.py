@@ -6,13 +6,15 @@ import numpy as np
 
 from keyhole.arrays import Floats, Ints
 from keyhole.explanation import Explanation, Standing, Term
-from keyhole.learners.pursuit.bound import coefficient_error, undiscovered
+from keyhole.learners.pursuit.bound import MARGIN, coefficient_error, undiscovered
 from keyhole.learners.pursuit.budget import Budget
 from keyhole.learners.pursuit.constants import (
     BLOCK_INFORMATION,
     BLOCK_SHARE,
+    DECIDE_EVERY,
     EARLY_BLOCK,
     OPTIMISM,
+    OPTIMISM_GROWTH,
     SMALL_BLOCK,
     STABLE,
     T_LEAVE,
@@ -69,6 +71,7 @@ class Hunt:
         self.evidence, self.seats = Evidence(n_attributes, budget.most_attributes), Seats()
         self.core = Core.empty()
         self.n = 0
+        self.decide_at = 0.0
         self.published = Predictor([], [], n_attributes=self._d)
         self._fit: Stepwise | None = None
         self._t: dict[int, float] = {}
@@ -150,12 +153,16 @@ class Hunt:
         error = np.sqrt(scores.noise)
         constant = evidence.squares[rows] <= 0
         unit = np.where(constant, 1.0, np.maximum(evidence.information[rows] * np.sqrt(scores.beyond), TINY))
-        optimistic = (np.abs(scores.score) + OPTIMISM * error) / unit
+        optimistic = (np.abs(scores.score) + self._optimism() * error) / unit
         # A constant so far is looked at again when nothing better is left.
         reach = np.where(constant, 1e-9 * np.sqrt(self._residual_variance), optimistic)
         now.reach[rows] = np.where(evidence.examples[rows] == 0, np.inf, reach)
         now.z[rows] = np.where(constant, 0.0, scores.score / np.maximum(error, TINY))
         now.error[rows] = np.where(constant, 0.0, error / unit)
+
+    def _optimism(self) -> float:
+        """Standard errors of optimism: the longer it lasts, the less may an unlucky start keep anybody out."""
+        return OPTIMISM + OPTIMISM_GROWTH * max(float(np.log(max(self.n, 1) / 1000.0)), 0.0)
 
     # Deciding
 
@@ -175,6 +182,7 @@ class Hunt:
         self._reseat(gone)
         self._propose()
         self.gain = self._bound()
+        self.decide_at = DECIDE_EVERY * self.n
 
     def _be_honest_about_the_residual(self) -> None:
         """Its variance is never taken to be less than new examples showed."""
@@ -294,7 +302,7 @@ class Hunt:
         losses = np.sort(fit.loss()[fit.chosen()])
         given_up = np.zeros(self._d) if self._s is None else np.append(np.zeros(self._s - losses.size), losses)
         missed = undiscovered(now.z[outside], now.error[outside] ** 2, given_up)
-        return coefficient_error(behind) + missed / max(self._residual_variance, TINY)
+        return coefficient_error(behind) + MARGIN * missed / max(self._residual_variance, TINY)
 
     def explain(self) -> Explanation:
         """How every attribute in the model, and the next ones, stand."""

@@ -20,7 +20,6 @@ import numpy as np
 
 from keyhole.errors import Misuse
 from keyhole.learners.pursuit.budget import Budget
-from keyhole.learners.pursuit.constants import DECIDE_EVERY
 from keyhole.learners.pursuit.hunt import Hunt
 from keyhole.learners.sizes import check_room
 from keyhole.prices import PriceList
@@ -111,16 +110,15 @@ class Pursuit:
         """Begin a run; random numbers only break the tie between attributes that nobody has looked at."""
         shelves = min(self.shelves, n_attributes)
         hunt = Hunt(n_attributes, self.n_nonzero_coefs, self._budget(n_attributes), rng, shelves=shelves)
-        decide_at, published = 0.0, None
+        published = None
         while self.stop is None or not hunt.converged(self.tolerance):
             attributes, n_examples = hunt.choose()
             news = hunt.published if hunt.published is not published else None
             published = hunt.published
             [answer] = yield Round([Query(attributes, n_examples, hunt.question(attributes))], news, hunt.explain)
             hunt.absorb(attributes, answer)
-            if hunt.n >= decide_at:
+            if hunt.n >= hunt.decide_at:
                 hunt.decide()
-                decide_at = DECIDE_EVERY * hunt.n
         return hunt.published
 
     def on_shelves(self, shelves: int) -> "Pursuit":

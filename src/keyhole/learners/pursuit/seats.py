@@ -7,7 +7,6 @@ step. Old examples are not thrown away when a newcomer sits down.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -117,13 +116,19 @@ class Seats:
         self.epochs.append(epoch)
 
     def _join_two(self, *, must: bool) -> bool:
-        """Join the two neighbours that lose the fewest values by it, if that is next to nothing or must be.
+        """Join the two neighbours that lose the fewest values by it; never the newest, whose seats are all there.
 
-        Never the newest, whose seats are all there.
+        What is lost is what the later of the two knew about those who had just sat down. Unless two must be joined, it
+        has to be next to nothing beside what has been seen of them since.
         """
-        lost = [later.sums.n * (len(later.members) - len(older.members)) for older, later in pairwise(self.epochs[:-1])]
+        n = np.array([epoch.sums.n for epoch in self.epochs], dtype=np.float64)
+        since = np.cumsum(n[::-1])[::-1] - n
+        sizes = np.array([len(epoch.members) for epoch in self.epochs])
+        lost = n[1:-1] * (sizes[1:-1] - sizes[:-2])
+        if not must:
+            lost[n[1:-1] > NEGLIGIBLE * since[1:-1]] = np.inf
         i = int(np.argmin(lost))
-        if not must and lost[i] > NEGLIGIBLE * sum(epoch.sums.n * len(epoch.members) for epoch in self.epochs):
+        if np.isinf(lost[i]):
             return False
         self.epochs[i : i + 2] = [self.epochs[i].join(self.epochs[i + 1])]
         return True
