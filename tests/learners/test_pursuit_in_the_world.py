@@ -232,18 +232,21 @@ def test_the_bound_on_the_coefficients_is_a_quantile_of_chi_squared(k):
 
 
 def test_what_is_outside_counts_for_more_the_more_its_score_stands_out():
-    error, free = np.full(100, 0.01), np.zeros(100)
-    z = np.zeros(100)
-    quiet = undiscovered(z, error, free)
+    error, z = np.full(100, 0.01), np.zeros(100)
+    quiet = undiscovered(z, error, n_expected=1, given_up=0.0)
     z[0] = 5.0
-    loud = undiscovered(z, error, free)
+    loud = undiscovered(z, error, n_expected=1, given_up=0.0)
 
-    assert 0 < quiet < 0.01
-    assert loud == pytest.approx(0.25 * 0.9, rel=0.2)
+    assert quiet == pytest.approx(0.01 * 10 / 11)  # one of them, whoever it is, with the variance of its posterior
+    assert loud == pytest.approx(0.25 * (10 / 11) ** 2, rel=0.1)  # that one, for sure
 
 
 def test_an_attribute_that_must_push_out_a_better_one_gains_nothing():
-    assert undiscovered(np.full(10, 2.0), np.full(10, 0.01), np.full(3, 1.0)) == 0.0
+    assert undiscovered(np.full(10, 2.0), np.full(10, 0.01), n_expected=3, given_up=1.0) == 0.0
+
+
+def test_with_nobody_outside_there_is_nothing_to_be_found():
+    assert undiscovered(np.zeros(0), np.zeros(0), n_expected=1, given_up=0.0) == 0.0
 
 
 @pytest.mark.parametrize("seed", range(4))

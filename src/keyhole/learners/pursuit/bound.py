@@ -1,8 +1,9 @@
 """How much another thousand examples could still gain.
 
 Two things can be gained: the coefficients get more exact, and attributes are found that are missing. What the first can
-bring is bounded by all that is still wrong with the coefficients. For the second, every attribute outside is taken to
-matter with odds of 1 to d beforehand, and what its score says is weighed against that.
+bring is bounded by all that is still wrong with the coefficients. For the second, one attribute outside is thought to
+matter beforehand, and as many more as the model has places without a clear member; what the scores say is weighed
+against that.
 """
 
 import numpy as np
@@ -12,7 +13,7 @@ from keyhole.arrays import Floats
 #: Squared standard errors that an attribute is expected to be worth, if it matters.
 SLAB = 10.0
 #: What is only expected may turn out to be so many times as much.
-MARGIN = 3.0
+MARGIN = 2.0
 
 
 def coefficient_error(behind: Floats) -> float:
@@ -26,16 +27,16 @@ def coefficient_error(behind: Floats) -> float:
     return float(quantile * np.mean(1.0 / np.maximum(behind, 1.0)))
 
 
-def undiscovered(z: Floats, error: Floats, given_up: Floats) -> float:
+def undiscovered(z: Floats, error: Floats, *, n_expected: int, given_up: float) -> float:
     """What the attributes outside can be expected to take away from the mean squared error.
 
     ``z`` are their scores in standard errors, ``error`` the squared standard errors in units of what a score takes
-    away. For every attribute that comes in another must go, where the size of the model is limited; ``given_up`` is
-    what those are worth, zero for a free place.
+    away. So many of them, ``n_expected``, are thought to matter before their scores are looked at. What comes in takes
+    the place of what is ``given_up``: zero for a free place, the worth of the least useful member where there is none.
     """
     shrink = SLAB / (1 + SLAB)
-    odds = np.exp(np.minimum(0.5 * shrink * z**2, 300.0)) / np.sqrt(1 + SLAB) / z.size
+    bayes_factor = np.exp(np.minimum(0.5 * shrink * z**2, 300.0))
+    # Whoever it is that matters, it is among them: the probabilities add up to the number that is expected.
+    likely = np.minimum(n_expected * bayes_factor / max(float(bayes_factor.sum()), 1.0), 1.0)
     worth = error * shrink * (shrink * z**2 + 1)  # expected, if the attribute matters
-    order = np.argsort(-odds * worth, kind="stable")[: given_up.size]
-    gain = np.maximum(worth[order] - given_up[: order.size], 0.0)
-    return float((odds / (1 + odds))[order] @ gain)
+    return float(likely @ np.maximum(worth - given_up, 0.0))

@@ -21,6 +21,8 @@ Z_SEAT = 2.5
 T_ADD, T_DROP = 3.0, 2.0
 #: A seat with less than this that is not in the core is given up.
 T_LEAVE = 1.5
+#: A member with more than this is there for good.
+T_CLEAR = 5.0
 #: The share of the looks that the core may take.
 CORE_SHARE = 0.8
 

@@ -17,6 +17,7 @@ from keyhole.learners.pursuit.constants import (
     OPTIMISM_GROWTH,
     SMALL_BLOCK,
     STABLE,
+    T_CLEAR,
     T_LEAVE,
     TINY,
     Z_SEAT,
@@ -290,7 +291,8 @@ class Hunt:
 
     def converged(self, tolerance: float) -> bool:
         """Whether the support has been stable, and another thousand examples cannot gain more than ``tolerance``."""
-        return self.gain <= tolerance and self._support_since <= STABLE * self.n
+        news = self._candidate is not None and not np.array_equal(self._candidate.attributes, self.published.attributes)
+        return self.gain <= tolerance and self._support_since <= STABLE * self.n and not news
 
     def _bound(self) -> float:
         if self._fit is None or not self.core.members:
@@ -299,9 +301,16 @@ class Hunt:
         behind = np.append(self.n, fit.behind())
         outside = self._budget.affordable & (self.evidence.squares > 0)
         outside[np.array(fit.members)[fit.chosen()]] = False
-        losses = np.sort(fit.loss()[fit.chosen()])
-        given_up = np.zeros(self._d) if self._s is None else np.append(np.zeros(self._s - losses.size), losses)
-        missed = undiscovered(now.z[outside], now.error[outside] ** 2, given_up)
+        given_up, n_expected = 0.0, 1
+        if self._s is not None:
+            inside, clear = fit.chosen(), np.abs(fit.t()) > T_CLEAR
+            given_up = float(fit.loss().min()) if inside.size == self._s else 0.0
+            n_expected += self._s - int(np.count_nonzero(clear[inside]))
+        # Scouts are judged by their scores, seats beside the published ones by what they showed together with them.
+        z, error = now.z.copy(), now.error**2
+        z[fit.members] = fit.t()
+        error[fit.members] = fit.gain() / np.maximum(z[fit.members] ** 2, TINY)
+        missed = undiscovered(z[outside], error[outside], n_expected=n_expected, given_up=given_up)
         return coefficient_error(behind) + MARGIN * missed / max(self._residual_variance, TINY)
 
     def explain(self) -> Explanation:

@@ -70,6 +70,11 @@ class Stepwise:
         b, diagonal = self._swept[1:, 0], np.diag(self._swept)[1:]
         return np.where(self.inside, b**2 / np.maximum(np.abs(diagonal), TINY), np.inf)
 
+    def gain(self) -> Floats:
+        """By how much the mean squared error falls if a seat joins; zero for the members."""
+        b, diagonal = self._swept[1:, 0], np.diag(self._swept)[1:]
+        return np.where(self.inside | ~self._varies, 0.0, b**2 / np.maximum(diagonal, COPY))
+
     def loss_per_money(self) -> Floats:
         """The same, per unit of money that a member costs."""
         return self.loss() / self._price
