@@ -397,3 +397,23 @@ def test_parameters_that_do_not_fit_the_data_are_refused(parameters, sentence):
 def test_a_target_that_is_also_a_column_is_refused():
     with pytest.raises(kh.BadData, match=r"the target 'c4' is also an attribute, .*; drop it from X"):
         kh.HybridRegressor().fit(FRAME, FRAME["c4"])
+
+
+def test_pursuit_with_prices_by_name_spends_no_more_than_allowed_on_an_example():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(2_000, 4)), columns=["age", "height", "mri", "pulse"])
+    y = X["age"] + 2 * X["mri"]
+
+    model = kh.PursuitRegressor(max_cost_per_example=12.0, prices={"mri": 10.0}, random_state=0).fit(X, y)
+
+    assert model.attributes_.tolist() == [0, 2]
+    assert model.bill_.cost <= 12.0 * model.bill_.examples
+
+
+def test_a_regressor_that_may_stop_leaves_examples_alone():
+    X, y = kh.SyntheticSource.sparse(60, 5, seed=0).examples(30_000)
+
+    model = kh.PursuitRegressor(n_observed=20, n_nonzero_coefs=5, stop="converged", random_state=0).fit(X, y)
+
+    assert model.bill_.examples < 15_000
+    assert model.score(X, y) > 0.8

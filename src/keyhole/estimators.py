@@ -5,7 +5,7 @@ An estimator adds nothing to what its learner does. It chooses sizes where the u
 centres by default (from what was seen), because its users' columns come in all units.
 """
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from keyhole.learners.hybrid import Hybrid
 from keyhole.learners.pursuit import Pursuit
 from keyhole.learners.sizes import default_sizes
 from keyhole.optional import need
+from keyhole.prices import PriceList
 from keyhole.query import Learner
 from keyhole.sources import ArraySource, Limits, Stopped
 from keyhole.table import as_table, is_frame, pick_columns
@@ -320,6 +321,10 @@ class PursuitRegressor(_Shell):
         How many attributes of an example may be looked at; None chooses from the number of features.
     n_nonzero_coefs
         How many the model may have; None lets Pursuit choose.
+    max_cost_per_example
+        With ``prices``, a limit of money per example in place of ``n_observed``.
+    stop, tolerance
+        ``stop="converged"`` leaves the rest of the examples alone once they could gain no more than ``tolerance``.
     shuffle, passes, max_examples, max_values, max_cost, prices, random_state
         As in `HybridRegressor`.
 
@@ -337,6 +342,9 @@ class PursuitRegressor(_Shell):
         *,
         n_observed: int | None = None,
         n_nonzero_coefs: int | None = None,
+        max_cost_per_example: float | None = None,
+        stop: Literal["converged"] | None = None,
+        tolerance: float = 0.01,
         shuffle: bool = True,
         passes: int = 1,
         max_examples: int | None = None,
@@ -347,6 +355,9 @@ class PursuitRegressor(_Shell):
     ) -> None:
         self.n_observed = n_observed
         self.n_nonzero_coefs = n_nonzero_coefs
+        self.max_cost_per_example = max_cost_per_example
+        self.stop = stop
+        self.tolerance = tolerance
         self.shuffle = shuffle
         self.passes = passes
         self.max_examples = max_examples
@@ -356,8 +367,19 @@ class PursuitRegressor(_Shell):
         self.random_state = random_state
 
     def _make_learner(self, n_attributes: int) -> Pursuit:
-        n_observed, _ = default_sizes(n_attributes, self.n_observed)
-        return Pursuit(n_observed=n_observed, n_nonzero_coefs=self.n_nonzero_coefs)
+        n_observed, prices = self.n_observed, None
+        if self.max_cost_per_example is None:
+            n_observed, _ = default_sizes(n_attributes, self.n_observed)
+        elif self.prices is not None:
+            prices = PriceList.of(self.prices, n_attributes, getattr(self, "feature_names_in_", None))
+        return Pursuit(
+            n_observed=n_observed,
+            n_nonzero_coefs=self.n_nonzero_coefs,
+            prices=prices,
+            max_cost_per_example=self.max_cost_per_example,
+            stop=self.stop,
+            tolerance=self.tolerance,
+        )
 
 
 class LearnerRegressor(_Shell):

@@ -46,7 +46,7 @@ class PriceList:
             unknown = [name for name in prices if names is None or name not in names]
             if unknown:
                 raise Misuse(f"prices must name attributes of the source, but there is no attribute {unknown[0]!r}.")
-            prices = [prices.get(name, 1.0) for name in names or ()]
+            prices = [prices.get(name, 1.0) for name in (() if names is None else names)]
         listed = prices if isinstance(prices, PriceList) else cls(prices)
         if len(listed) != n_attributes:
             raise Misuse(

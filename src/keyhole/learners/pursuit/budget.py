@@ -37,14 +37,15 @@ class Budget:
 
     @classmethod
     def of_money(cls, prices: PriceList, limit: float) -> "Budget":
-        """So much money; the dearest attribute that it can buy fits into the core."""
+        """So much money. The core may hold the dearest attribute that it can buy, and most of what is left then."""
         payable = prices.prices[prices.prices <= limit]
         if not payable.size:
             raise Misuse(
                 f"max_cost_per_example must buy at least one attribute, but the cheapest costs "
                 f"{prices.prices.min():g}, more than {limit:g}."
             )
-        core = max(CORE_SHARE * limit, float(payable.max()))
+        dearest = float(payable.max())
+        core = dearest + CORE_SHARE * (limit - dearest)
         return cls(prices, limit, core=core, seats=core + (limit - core) / 3, always=limit)
 
     def cost(self, attributes: Sequence[int] | Ints) -> float:
