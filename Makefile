@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # A shell that forbids bytecode makes every import several times slower.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit format clean
+.PHONY: demo test lint types unit bench format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/keyhole demo --save demo.png
@@ -23,6 +23,9 @@ types: $(VENV)/.dev
 
 unit: $(VENV)/.dev $(VENV)/.postgresql
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/suite
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
@@ -49,4 +52,8 @@ $(VENV)/.postgresql: $(VENV)/.made
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
 	  || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql; } >/dev/null 2>&1 \
 	  || echo "PostgreSQL cannot be installed here; its tests will be skipped."
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	touch $@

@@ -74,7 +74,34 @@ def published() -> None:
     table(["mean squared error after", *(count(mark) for mark in results["examples"])], *body)
 
 
+def stopping() -> None:
+    results = load("stopping")
+    print(f"{results['seeds']} seeds, tolerance {results['tolerance']:.0%}:\n")
+    body = []
+    for row in results["rows"]:
+        examples = f"{row['median examples']:,} ({row['most examples']:,})"
+        risk = f"{row['median risk']:.3f} ({row['largest risk']:.3f})"
+        kept, gain = f"{row['kept']:.0%}", f"{row['largest gain']:.2%}"
+        body.append([row["design"], row["size"], examples, risk, kept, gain])
+    head = ["design", "size", "stopped after (at most)", "risk (at most)", "word kept", "largest gain after it"]
+    table(head, *body)
+
+
+def money() -> None:
+    print("Money until the test error is within a share of least squares on all columns:\n")
+    body = []
+    for row in load("money")["rows"]:
+        spent = (count_or_never(row[f"money {kind}"]) for kind in ("with prices", "without"))
+        then = (count_or_never(row[f"to predict {kind}"]) for kind in ("with prices", "without"))
+        body.append([row["data"], row["within"], *spent, "" if row["ratio"] is None else f"{row['ratio']:g}", *then])
+    table(["data", "within", "with prices", "without", "ratio", "to predict, with", "without"], *body)
+
+
+def count_or_never(value: Any) -> str:
+    return value if isinstance(value, str) else number(value)
+
+
 if __name__ == "__main__":
-    for part in (sample_efficiency, real_data, rivals, published):
+    for part in (sample_efficiency, real_data, rivals, published, stopping, money):
         if (RESULTS / f"{'defaults' if part is real_data else part.__name__}.json").exists():
             part()

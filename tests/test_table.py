@@ -303,3 +303,27 @@ def test_picking_columns_keeps_the_kind_of_table(kind):
     assert type(picked) is type(data)
     assert read_all(picked).tolist() == CELLS[:, [0, 3]].tolist()
     assert as_table(picked).names in (None, ("age", "größe"))
+
+
+@pytest.mark.parametrize("n_rows", [1, 3, 400])
+def test_a_sparse_matrix_is_read_alike_in_short_and_in_long_runs_and_where_a_cell_is_stored_twice(n_rows):
+    rng = np.random.default_rng(3)
+    places = rng.integers(400, size=40_000), rng.integers(60, size=40_000)
+    twice = sp.coo_array((rng.normal(size=40_000), places), shape=(400, 60)).tocsr()
+    once = twice.copy()
+    once.sum_duplicates()
+    columns = np.array([59, 0, 17])
+
+    for matrix in (twice, once):
+        cells = as_table(matrix).read(slice(0, n_rows), columns)
+        np.testing.assert_allclose(cells, matrix.toarray()[:n_rows, columns], rtol=1e-12)
+
+
+def test_a_sparse_matrix_can_be_read_again_after_a_read_that_failed():
+    words = sp.csr_array(np.eye(3))
+    table = as_table(words)
+
+    with pytest.raises(IndexError):
+        table.read(slice(0, 3), np.array([1, 7]))
+
+    assert table.read(slice(0, 3), np.array([0, 2])).tolist() == [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]

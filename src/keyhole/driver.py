@@ -8,6 +8,7 @@ import numpy as np
 
 from keyhole.bar import Bar
 from keyhole.errors import KeyholeError, Misuse
+from keyhole.explanation import Explanation
 from keyhole.predictor import Predictor
 from keyhole.query import Learner, Round, Run
 from keyhole.result import Record, Result
@@ -86,7 +87,7 @@ def learn(
     meter = open_meter(source, learner, prices=prices, limits=limits)
     session.refuse_too_few(meter.remaining())
     with Bar(limits, total=meter.remaining(), shown=progress) as bar:
-        stopped = session.drive(meter, callbacks=tuple(callbacks), bar=bar)
+        stopped = session.drive(meter, callbacks=tuple(callbacks), bar=bar if progress else None)
     return session.result(meter.bill, stopped)
 
 
@@ -137,13 +138,14 @@ class Session:
         self._journal: list[list[Any]] | None = [] if journal else None
         self._run = self._begin()
         self._round: Round | None = None
+        self._explain: Callable[[], Explanation] | None = None  # that of the last round
         self._answers: list[Any] = []
         self._part: Any = None  # the sum so far of a query that is answered in part,
         self._part_examples = 0  # and over how many examples it goes
         self.predictor = Predictor([], [], n_attributes=n_attributes)
         self.trace: list[Record] = []
         self.rounds = 0
-        self._advance(lambda: next(self._run))
+        self._advance(None)
 
     def drive(
         self,
@@ -178,8 +180,8 @@ class Session:
     def result(self, bill: Bill, stopped: Stopped | None) -> Result:
         """What was learned so far."""
         explanation = None
-        if self._round is not None and self._round.explain is not None:
-            explanation = replace(self._round.explain(), names=self._names)
+        if self._explain is not None:
+            explanation = replace(self._explain(), names=self._names)
         return Result(self.predictor, bill, tuple(self.trace), stopped, self._learner, explanation)
 
     def refuse_too_few(self, examples: int | None) -> None:
@@ -205,11 +207,11 @@ class Session:
             if not in_pieces or remaining == 0:
                 return Stopped.EXHAUSTED
             missing = remaining
-        piece = replace(query, n_examples=missing)
-        stopped = meter.forbids(piece)
-        if stopped is not None:
-            return stopped
-        answer = meter.answer(piece)
+        # Learners that go example by example ask a query for each; to copy it only where it must differ is felt there.
+        piece = query if missing == query.n_examples else replace(query, n_examples=missing)
+        answer = meter.ask(piece)
+        if isinstance(answer, Stopped):
+            return answer
         self._part_examples += answer.n_examples
         if answer.n_examples:
             self._part = add(self._part, answer.value)
@@ -225,18 +227,21 @@ class Session:
         if self._journal is not None:
             self._journal.append(answers)
         self.rounds += 1
-        if self._advance(lambda: self._run.send(answers)):
+        if self._advance(answers):
             self.trace.append(Record(meter.examples, meter.values, meter.cost, self.predictor))
+        if not callbacks:
+            return None
         standing = Progress(self.rounds, meter.examples, meter.values, meter.cost, self.predictor)
         # All callbacks hear of every round, also of the one after which an earlier one stops.
         wishes = [callback(standing) for callback in callbacks]
         return Stopped.CALLBACK if any(wishes) else None
 
-    def _advance(self, move: Callable[[], Round]) -> bool:
-        """Let the learner go on to its next round or its end; whether it published a predictor."""
+    def _advance(self, answers: list[Any] | None) -> bool:
+        """Let the learner begin, or go on to its next round or its end; whether it published a predictor."""
         try:
-            self._round = move()
+            self._round = next(self._run) if answers is None else self._run.send(answers)
             published = self._round.predictor
+            self._explain = self._round.explain
         except StopIteration as end:
             self._round, published = None, end.value
         if self._round is not None and not self._round.queries:
@@ -263,7 +268,7 @@ class Session:
             raise Misuse(
                 "this run keeps no journal of its answers, so it cannot be stored; begin it with journal=True."
             )
-        return {name: value for name, value in vars(self).items() if name not in ("_run", "_round")}
+        return {name: value for name, value in vars(self).items() if name not in ("_run", "_round", "_explain")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -271,10 +276,12 @@ class Session:
 
     def _replay(self, journal: list[list[Any]]) -> None:
         """Bring a run to where it stood by giving it the same answers again."""
-        self._run = self._begin()
+        self._run, self._explain = self._begin(), None
         try:
             self._round = next(self._run)
             for answers in journal:
+                self._explain = self._round.explain
                 self._round = self._run.send(answers)
+            self._explain = self._round.explain
         except StopIteration:
             self._round = None

@@ -102,6 +102,7 @@ class SeenGeometry:
         self._intercept = 0.0
         self._looks = np.zeros(n_attributes)
         self._mean = np.zeros(n_attributes)
+        self._zero = np.zeros(n_attributes)
         self._spread = np.zeros(n_attributes)
         self._targets = 0
         self._target_mean = 0.0
@@ -115,7 +116,7 @@ class SeenGeometry:
     @property
     def _centre(self) -> Floats:
         """Where attributes are measured from: their means, if an intercept can make up for it."""
-        return self._mean if self._scaled and self._fit_intercept else np.zeros_like(self._mean)
+        return self._mean if self._scaled and self._fit_intercept else self._zero
 
     def predictor(self, theta: Floats) -> Predictor:
         """theta and the intercept that goes with it."""
@@ -197,8 +198,9 @@ class SeenGeometry:
         The largest such value counts, but it fades: the support moves on, and the scales get better.
         """
         self._largest_curvature *= 0.9
+        squares = (self._last_step * self.scale) ** 2  # once: a round has d / s' queries
         length = sum(
-            sums.n * float(np.sum((self._last_step * self.scale)[query.attributes] ** 2))
+            sums.n * float(np.add.reduce(squares[query.attributes]))
             for query, sums in zip(queries, answers, strict=True)
         )
         if length > 0:
@@ -215,11 +217,12 @@ class SeenGeometry:
     def _join(self, query: Query, sums: ResidualSums) -> None:
         """Add one query's looks to the running means and spreads (as `ResidualSums` are added)."""
         j = query.attributes
-        total = self._looks[j] + sums.n
+        looks, mean = self._looks[j], self._mean[j]
+        total = looks + sums.n
         share = sums.n / total
-        shift = sums.mean - self._mean[j]
-        self._spread[j] += sums.spread + self._looks[j] * share * shift**2
-        self._mean[j] += share * shift
+        shift = sums.mean - mean
+        self._spread[j] += sums.spread + looks * share * shift**2
+        self._mean[j] = mean + share * shift
         self._looks[j] = total
         self._targets += sums.n
         self._target_mean += sums.n / self._targets * (sums.target_mean - self._target_mean)

@@ -47,21 +47,31 @@ class ResidualMoments:
     def __call__(self, block: Block) -> "ResidualSums":
         """The sums over ``block``."""
         r = residuals(self.predictor, block)
-        mean = block.values.mean(axis=0)
+        mean = np.add.reduce(block.values, axis=0) / r.size
         centred = block.values - mean
         v = self.probe[block.attributes]
         along = centred @ v + (mean - self.centre[block.attributes]) @ v
+        target_mean, target_spread, _ = _about_mean(block.targets)
+        residual_mean, residual_spread, from_mean = _about_mean(r)
         return ResidualSums(
             n=r.size,
             mean=mean,
             spread=np.einsum("ij,ij->j", centred, centred),
-            target_mean=float(block.targets.mean()),
-            target_spread=float(((block.targets - block.targets.mean()) ** 2).sum()),
-            residual_mean=float(r.mean()),
-            residual_spread=float(((r - r.mean()) ** 2).sum()),
-            cross=(r - r.mean()) @ centred,
+            target_mean=target_mean,
+            target_spread=target_spread,
+            residual_mean=residual_mean,
+            residual_spread=residual_spread,
+            cross=from_mean @ centred,
             along_probe=float(along @ along),
         )
+
+
+def _about_mean(values: Floats) -> tuple[float, float, Floats]:
+    """Mean, sum of squares about it, and the differences from it."""
+    # A block may be small, and `mean` and `sum` cost several times what they add up: this is what they do inside.
+    mean = float(np.add.reduce(values)) / values.size
+    differences = values - mean
+    return mean, float(np.add.reduce(differences * differences)), differences
 
 
 @dataclass(frozen=True, slots=True, eq=False)

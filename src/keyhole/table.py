@@ -4,11 +4,11 @@ Only the rows and columns asked for are touched: a frame is never turned into an
 never made dense. What comes out is always a fresh float64 array, so nobody can reach back into the caller's data.
 """
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 
 from keyhole.arrays import AnyArray, Floats, Ints
 from keyhole.errors import BadData
@@ -32,7 +32,7 @@ def as_table(data: Any) -> Table:
     """Wrap a numpy array, a scipy sparse matrix, or a pandas, polars or pyarrow table."""
     if isinstance(data, np.ndarray):
         return ArrayTable(data)
-    if sp.issparse(data):
+    if _is_sparse(data):
         return SparseTable(data)
     if is_frame(data):
         return FrameTable(data)
@@ -48,7 +48,13 @@ def as_table(data: Any) -> Table:
 def is_frame(data: Any) -> bool:
     """Whether ``data`` has named columns: a pandas, polars or pyarrow table."""
     # Asked of the type: a lazy frame would begin to work out its schema when asked itself.
-    return hasattr(type(data), "columns") and not sp.issparse(data)
+    return hasattr(type(data), "columns") and not _is_sparse(data)
+
+
+def _is_sparse(data: Any) -> bool:
+    # Whoever has a sparse matrix has loaded scipy.sparse; for everybody else it would double the time of an import.
+    sparse: Any = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(data))
 
 
 def pick_columns(data: Any, columns: Ints) -> Any:
@@ -74,15 +80,16 @@ class ArrayTable:
             raise BadData("X must hold real numbers. Complex data not supported.")
         if array.dtype.kind not in "biufO":
             raise BadData(f"X must hold numbers, not {array.dtype}; encode texts and dates as numbers first.")
-        self._array = array
+        self._array = np.asarray(array) if isinstance(array, np.matrix) else array  # a row of a matrix is a matrix
+        self._row_by_row = array.flags.c_contiguous
         self.shape = (array.shape[0], array.shape[1])
 
     def read(self, rows: Rows, columns: Ints) -> Floats:
         """The cells where ``rows`` meet ``columns``."""
         # Measured: in C order `take` along the columns is 3x faster than fancy indexing; in F order it would first
         # copy the whole slab, while indexing the transpose copies column by column.
-        if isinstance(rows, slice) and self._array.flags.c_contiguous:
-            cells = np.take(self._array[rows], columns, axis=1)
+        if isinstance(rows, slice) and self._row_by_row:
+            cells = self._array[rows].take(columns, axis=1)
         elif isinstance(rows, slice):
             cells = self._array.T[columns, rows].T
         else:
@@ -101,12 +108,37 @@ class SparseTable:
         if matrix.dtype.kind == "c":
             raise BadData("X must hold real numbers. Complex data not supported.")
         # Examples come in runs of rows, which CSR finds at once and CSC only by searching every column.
-        self._matrix = sp.csr_array(matrix)
+        self._matrix = sys.modules["scipy.sparse"].csr_array(matrix)
+        self._one_entry_per_cell = self._matrix.has_canonical_format
+        self._place: Ints = np.full(self._matrix.shape[1], -1)  # of a column among those read
         self.shape = (self._matrix.shape[0], self._matrix.shape[1])
 
     def read(self, rows: Rows, columns: Ints) -> Floats:
         """The cells where ``rows`` meet ``columns``, made dense."""
+        if isinstance(rows, slice) and self._one_entry_per_cell:
+            begins = self._matrix.indptr[rows.start : rows.stop + 1]
+            if begins[-1] - begins[0] <= _FEW_ENTRIES:
+                return self._few_entries(begins, columns)
         return as_floats(self._matrix[rows][:, columns].toarray())
+
+    def _few_entries(self, begins: AnyArray, columns: Ints) -> Floats:
+        """The same for a short run of rows, whose entries begin at ``begins``, without two sparse matrices on the way.
+
+        Measured: 10x faster for a single row, 3x for eighty; on long runs scipy's own slicing is the faster one.
+        """
+        stored = slice(begins[0], begins[-1])
+        self._place[columns] = np.arange(columns.size)
+        place = self._place[self._matrix.indices[stored]]
+        self._place[columns] = -1
+        wanted = (place >= 0).nonzero()[0]
+        row = begins.searchsorted(wanted + begins[0], side="right") - 1
+        cells = np.zeros((begins.size - 1, columns.size))
+        cells[row, place[wanted]] = as_floats(self._matrix.data[stored][wanted])
+        return cells
+
+
+#: Up to so many entries of a sparse matrix are picked by hand.
+_FEW_ENTRIES = 16_384
 
 
 class FrameTable:
@@ -154,6 +186,8 @@ _NOT_IN_NUMPY = {"Boolean", "Int128", "UInt128", "Decimal"}
 
 def as_floats(cells: AnyArray) -> Floats:
     """``cells`` as a plain float64 array; None and masked values read as NaN, what cannot be a number is refused."""
+    if type(cells) is np.ndarray and cells.dtype == np.float64:
+        return cells
     try:
         floats = cells.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as not_a_number:

@@ -169,3 +169,26 @@ def test_a_run_goes_on_only_with_as_many_attributes_as_it_began_with():
 
     with pytest.raises(kh.Misuse, match="began with 6 attributes goes on with as many, not 2"):
         meter.connect(kh.ArraySource(np.eye(2), np.ones(2)))
+
+
+def test_a_statistic_that_scribbles_over_the_attributes_does_not_change_the_bill():
+    def scribble(block):
+        if block.attributes.flags.writeable:
+            block.attributes[...] = 0
+        return 0
+
+    _, meter = spy_and_meter()
+
+    meter.answer(Query(np.array([1, 4]), 5, scribble))
+
+    assert meter.bill.per_attribute.tolist() == [0, 5, 0, 0, 5, 0]
+
+
+def test_whole_numbers_of_every_kind_count_attributes_and_examples():
+    _, meter = spy_and_meter()
+
+    meter.answer(Query(np.array([1, 4], dtype=np.uint8), np.int32(5), Collected()))
+    meter.answer(Query(np.array([], dtype=float), 2.0, Collected()))
+
+    assert meter.bill.examples == 7
+    assert meter.bill.per_attribute.tolist() == [0, 5, 0, 0, 5, 0]

@@ -14,6 +14,7 @@ import numpy as np
 
 from keyhole.arrays import Floats, Ints
 from keyhole.errors import Misuse
+from keyhole.learners.single_looks import SingleLooks
 from keyhole.predictor import Predictor
 from keyhole.query import Query, Round, Run
 from keyhole.running import RunningScale
@@ -256,7 +257,7 @@ class AER:
         """Begin a run."""
         check_looks(self, n_attributes)
         k, l = split(self.n_observed, self.inner_share)
-        scale, publication, published = RunningScale(n_attributes), Publication(self), None
+        scale, publication, published = SingleLooks(n_attributes), Publication(self), None
         w, total, x = np.zeros(n_attributes), np.zeros(n_attributes), np.zeros(n_attributes)
         t, B, squares = 0, 0.0, 0.0
         while True:
@@ -265,9 +266,10 @@ class AER:
             j, c = inner_product(w, np.abs(w), l, rng)
             seen = distinct(n_attributes, C, j)
             [rows] = yield Round([Query(seen, 1, EXAMPLES)], published)
-            scale.add(seen, rows.values, rows.targets)
+            y = float(rows.targets[0])
+            scale.note(seen, rows.values[0], y)
             x[seen] = rows.values[0]
-            g = 2 * (c @ x[j] - rows.targets[0]) * (n_attributes / k) * x[C]
+            g = 2 * (float(c @ x[j]) - y) * (n_attributes / k) * x[C]
             squares += float(g @ g)
             if due(t):
                 B = self.radius * unit_of(scale)
@@ -347,17 +349,18 @@ class DirectEstimation:
         """Begin a run."""
         check_looks(self, n_attributes)
         d, n, size, published = n_attributes, 0, 32, None
-        scale, publication = RunningScale(d), Publication(self)
+        scale, publication = SingleLooks(d), Publication(self)
         A, v = np.zeros((d, d)), np.zeros(d)
         while True:
             pairs = rng.integers(d, size=(size, 2, self.n_observed // 2))
             queries = [Query(distinct(d, *drawn), 1, EXAMPLES) for drawn in pairs]
             answers = yield Round(queries, published)
             for drawn, query, rows in zip(pairs, queries, answers, strict=True):
-                scale.add(query.attributes, rows.values, rows.targets)
+                y = float(rows.targets[0])
+                scale.note(query.attributes, rows.values[0], y)
                 x = np.zeros(d)
                 x[query.attributes] = rows.values[0]
-                add_pairs(A, v, drawn, x, float(rows.targets[0]))
+                add_pairs(A, v, drawn, x, y)
             n += size
             size = min(n, 64)  # 32, 64, 128, 192, ...: powers of two are met
             published = None

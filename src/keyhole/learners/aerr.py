@@ -11,9 +11,9 @@ from keyhole.arrays import Floats, Ints
 from keyhole.errors import Misuse
 from keyhole.learners import aer
 from keyhole.learners.aer import check_looks, due, inner_product, one_of, split
+from keyhole.learners.single_looks import SingleLooks
 from keyhole.predictor import Predictor
 from keyhole.query import Query, Round, Run
-from keyhole.running import RunningScale
 from keyhole.schedule import positive, whole
 
 
@@ -157,7 +157,7 @@ class Standing:
 
     def __init__(self, learner: Any, iterate: Iterate, radius: float) -> None:
         self.iterate = iterate
-        self.scale = RunningScale(iterate.w.size)
+        self.scale = SingleLooks(iterate.w.size)
         self.theory: Callable[[int, float], float] | None = None  # (m, B) -> eta; None measures what it needs
         self.B = radius
         self.t = 0
@@ -183,10 +183,11 @@ class Standing:
             j, c = inner_product(iterate.w, law.inner(iterate.w), law.l, rng)
             seen = aer.distinct(x.size, drawn, j)
             [rows] = yield Round([Query(seen, 1, aer.EXAMPLES)], self._news())
-            self.scale.add(seen, rows.values, rows.targets)
+            y = float(rows.targets[0])
+            self.scale.note(seen, rows.values[0], y)
             x[seen] = rows.values[0]
             self.t += 1
-            self._update(drawn, (c @ x[j] - rows.targets[0]) * law.xtilde(drawn, x))
+            self._update(drawn, (float(c @ x[j]) - y) * law.xtilde(drawn, x))
             if due(self.t):
                 w = self._total / self._averaged if self._learner.output == "average" else iterate.w
                 self._predictor = yield from self._publication.of(w, self.t)

@@ -7,6 +7,7 @@ The papers take values of magnitude 1. Here every attribute is measured by its r
 so far, and so is the target: h stays in raw units, and the norms of the papers weigh attribute i by that square.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,13 +16,16 @@ import numpy as np
 
 from keyhole.arrays import AnyArray, Floats, Ints
 from keyhole.errors import Misuse
+from keyhole.learners.single_looks import SingleLooks
 from keyhole.learners.sizes import check_output_size, check_room
 from keyhole.predictor import Predictor
 from keyhole.query import Query, Round, Run
-from keyhole.running import RunningScale
 from keyhole.schedule import positive, whole
 from keyhole.statistics import Examples
 from keyhole.threshold import largest
+
+#: What is asked of single examples.
+EXAMPLES = Examples()
 
 
 def inclusion_probabilities(n_drawn: int, n_rest: int) -> tuple[float, float]:
@@ -44,13 +48,12 @@ def dense_gradient(x: Floats, y: float, w: Floats, top: AnyArray, p: tuple[float
     """
     p_1, p_2 = p
     b = x * w
-    drawn = np.where(top, 0.0, b)
-    sum_drawn = drawn.sum()
-    sum_top = b.sum() - sum_drawn
-    alone = sum_top + sum_drawn / p_1 - y
-    by_chance = (sum_top + drawn - y) / p_1 + (sum_drawn - drawn) / p_2
-    gradient: Floats = 2.0 * x * np.where(top, alone, by_chance)
-    return gradient
+    drawn = b * ~top
+    sum_drawn = float(np.add.reduce(drawn))
+    sum_top = float(np.add.reduce(b)) - sum_drawn
+    factor: Floats = (sum_top + drawn - y) / p_1 + (sum_drawn - drawn) / p_2
+    factor[top] = sum_top + sum_drawn / p_1 - y
+    return 2.0 * x * factor
 
 
 def dual_averaging_step(
@@ -92,15 +95,14 @@ class Dual:
         self._damping = damping
         self._delay = delay
         self._norm_squared = 0.0
-        self._scale = RunningScale(n_attributes)
-        self._looks = np.zeros(n_attributes, dtype=np.int64)
+        self._scale = SingleLooks(n_attributes)
         # While nothing is known all are equal, and the lowest indices, which may be special, must not come first.
         self._precedence = rng.permutation(n_attributes)
 
     @property
     def damping(self) -> float:
         """lambda_t = c sqrt(t + t_0) of the example at hand."""
-        return self._damping * float(np.sqrt(self.t + 1 + self._delay))
+        return self._damping * math.sqrt(self.t + 1 + self._delay)
 
     @property
     def radius(self) -> float:
@@ -109,7 +111,7 @@ class Dual:
 
     def at(self, attributes: Ints) -> Floats:
         """The iterate on some attributes: `dual_averaging_step` where it is needed."""
-        shrink = max(self.damping, np.sqrt(max(self._norm_squared, 0.0)) / self.radius)
+        shrink = max(self.damping, math.sqrt(max(self._norm_squared, 0.0)) / self.radius)
         here: Floats = self.h[attributes] * self.inverse[attributes] / -shrink
         return here
 
@@ -123,12 +125,15 @@ class Dual:
     def see(self, attributes: Ints, values: Floats, targets: Floats) -> None:
         """Take in values for the units."""
         self._scale.add(attributes, values, targets)
-        self._looks[attributes] += targets.size
+
+    def note(self, attributes: Ints, x: Floats, y: float) -> None:
+        """Take in the values of one example for the units."""
+        self._scale.note(attributes, x, y)
 
     def refresh(self) -> None:
         """Let the units catch up with what was seen."""
         self.squares = self._scale.squares()
-        self.inverse = np.where(self._looks >= self._LOOKS_FOR_A_UNIT, 1.0 / self.squares, 0.0)
+        self.inverse = np.where(self._scale.looks() >= self._LOOKS_FOR_A_UNIT, 1.0 / self.squares, 0.0)
         self.target = self._scale.target
         self._norm_squared = float((self.h * self.h) @ self.inverse)
 
@@ -186,11 +191,12 @@ def example_by_example(
         among = np.arange(d) if everywhere else np.flatnonzero(~top)
         drawn = np.zeros((lot_size(dual.t, learner.refresh_every), d), dtype=bool)
         np.put_along_axis(drawn, subsets(rng, among, n_drawn, len(drawn)), values=True, axis=1)
-        looks = [np.flatnonzero(row) for row in drawn | top]
-        answers = yield Round([Query(O, 1, Examples()) for O in looks], published)
+        looks = [row.nonzero()[0] for row in drawn | top]
+        answers = yield Round([Query(O, 1, EXAMPLES) for O in looks], published)
         for O, R, answer in zip(looks, drawn, answers, strict=True):
-            dual.see(O, answer.values, answer.targets)
-            dual.add(O, estimate(answer.values[0], answer.targets[0], dual.at(O), top[O], R[O]))
+            x, y = answer.values[0], float(answer.targets[0])
+            dual.note(O, x, y)
+            dual.add(O, estimate(x, y, dual.at(O), top[O], R[O]))
         dual.refresh()
         published = dual.predictor(learner.n_nonzero_coefs) if publishing.due(dual.t) else None
 

@@ -25,7 +25,7 @@ def exploration(
     for B in batch_sizes:
         S = np.flatnonzero(theta)
         statistic = geometry.statistic(theta)
-        queries = [Query(np.union1d(J, S), B, statistic) for J in blocks]
+        queries = [Query(together(J, S), B, statistic) for J in blocks]
         answers = yield Round(queries, geometry.predictor(theta))
         geometry.absorb(queries, answers)
         g = np.empty_like(theta)
@@ -33,6 +33,16 @@ def exploration(
             g[J] = geometry.gradient(query, answer)[np.searchsorted(query.attributes, J)]
         theta = hard_threshold(geometry.step(theta, g), s, geometry.scale)
     return theta
+
+
+def together(J: Ints, S: Ints) -> Ints:
+    """The attributes in either, ascending: J is a run of consecutive ones, so that nothing needs sorting.
+
+    >>> together(np.array([3, 4, 5]), np.array([1, 4, 9]))
+    array([1, 3, 4, 5, 9])
+    """
+    before, after = S.searchsorted((J[0], J[-1] + 1))
+    return np.concatenate((S[:before], J, S[after:]))
 
 
 def blocks_of(d: int, n_observed: int, s: int) -> list[Ints]:

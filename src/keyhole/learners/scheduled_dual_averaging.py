@@ -14,6 +14,7 @@ import numpy as np
 from keyhole.arrays import Floats, Ints
 from keyhole.errors import Misuse
 from keyhole.learners.dual_averaging import (
+    EXAMPLES,
     Dual,
     Publishing,
     check_dual,
@@ -29,7 +30,6 @@ from keyhole.learners.sizes import check_output_size, check_room
 from keyhole.predictor import Predictor
 from keyhole.query import Query, Round, Run
 from keyhole.schedule import positive
-from keyhole.statistics import Examples
 
 #: Explorations that are asked for at once when their share is constant; their attributes depend on no answer.
 _LOT = 10
@@ -70,9 +70,14 @@ class Exploring:
         """One exploring example."""
         dual = self._dual
         dual.add(O, dense_gradient(x, y, self.w[O], np.zeros(O.size, dtype=bool), self._q))
-        threshold = self._soft_threshold * np.sqrt(dual.t * dual.squares) * dual.target
+        threshold = self._threshold(dual) if self._soft_threshold else 0.0
         self.w = dual_averaging_step(dual.h, dual.damping, dual.radius, dual.inverse, threshold)
         self.average += (self.w - self.average) / dual.t
+
+    def _threshold(self, dual: Dual) -> Floats:
+        """s tau_s of every attribute, in its units."""
+        threshold: Floats = self._soft_threshold * np.sqrt(dual.t * dual.squares) * dual.target
+        return threshold
 
 
 class Exploiting:
@@ -114,14 +119,15 @@ def scheduled(learner: Any, n_attributes: int, rng: np.random.Generator, soft_th
     publishing, published, examples = Publishing(), None, 0
     for n_explore, n_exploit in turns(learner.exploration_share):
         looks = np.sort(subsets(rng, np.arange(d), learner.n_observed, n_explore), axis=1)
-        answers = yield Round([Query(O, 1, Examples()) for O in looks], published)
+        answers = yield Round([Query(O, 1, EXAMPLES) for O in looks], published)
         for O, answer in zip(looks, answers, strict=True):
-            dual.see(O, answer.values, answer.targets)
-            exploring.learn(O, answer.values[0], answer.targets[0])
+            x, y = answer.values[0], float(answer.targets[0])
+            dual.note(O, x, y)
+            exploring.learn(O, x, y)
         dual.refresh()
         S = dual.top(s, exploring.average)
         if n_exploit:
-            [answer] = yield Round([Query(S, n_exploit, Examples())])
+            [answer] = yield Round([Query(S, n_exploit, EXAMPLES)])
             dual.see(S, answer.values, answer.targets)
             dual.refresh()
             exploiting.learn(S, answer.values, answer.targets)

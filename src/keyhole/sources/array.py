@@ -50,6 +50,7 @@ class ArraySource:
         table = as_table(X)
         self._table = table
         self._columns, self._y = _split(table, y)
+        self._all_columns = self._columns.size == table.shape[1]
         self.names = _names(table, self._columns, names)
         n, d = table.shape[0], self._columns.size
         if n == 0 or d == 0:
@@ -78,10 +79,10 @@ class ArraySource:
     def answer(self, query: Query) -> Answer:
         """Sum the query's statistic over the next examples."""
         n = min(query.n_examples, self.remaining())
-        columns = self._columns[query.attributes]
-        total, used = None, self._used
-        while used < self._used + n:
-            rows = self._rows(used, self._used + n - used)
+        columns = query.attributes if self._all_columns else self._columns[query.attributes]
+        total, used, end = None, self._used, self._used + n
+        while used < end:
+            rows = self._rows(used, end - used)
             targets = self._y[rows]
             values = self._table.read(rows, columns)
             total = add(total, summarise(query, values, targets, rows=rows, names=self.names))

@@ -5,7 +5,7 @@ read is never charged.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -100,6 +100,8 @@ class Meter:
         self._max_cost_per_example = max_cost_per_example
         self._limits = limits or Limits()
         self._prices = PriceList.of(prices, source.n_attributes, source.names)
+        # Where every value costs 1, as by default, there is nothing to look up; a tiny query would feel it.
+        self._costs_one = self._prices.panels is None and bool((self._prices.prices == 1.0).all())
         self._per_attribute = np.zeros(source.n_attributes, dtype=np.int64)
         self.examples = 0
         self.values = 0
@@ -128,10 +130,6 @@ class Meter:
         """How many fresh examples the source has left, if it knows."""
         return 0 if self._source is None else self._source.remaining()
 
-    def forbids(self, query: Query) -> Stopped | None:
-        """Which limit the query would exceed, if any."""
-        return self._forbids([query])
-
     def announce(self, queries: Sequence[Query]) -> None:
         """Tell a source that can work ahead what comes next, if all of it is allowed."""
         if self._forewarn is not None:
@@ -141,23 +139,35 @@ class Meter:
 
     def _forbids(self, queries: Sequence[Query]) -> Stopped | None:
         """Which limit the queries together would exceed, if any."""
-        limits = self._limits
-        if _over(self.examples + sum(query.n_examples for query in queries), limits.max_examples):
+        limits, examples, values = self._limits, self.examples, self.values
+        for query in queries:
+            examples += query.n_examples
+            values += query.n_examples * len(query.attributes)
+        if _over(examples, limits.max_examples):
             return Stopped.MAX_EXAMPLES
-        if _over(self.values + sum(query.n_examples * len(query.attributes) for query in queries), limits.max_values):
+        if _over(values, limits.max_values):
             return Stopped.MAX_VALUES
-        if limits.max_cost is not None and _over(self.cost + sum(map(self._price, queries)), limits.max_cost):
-            return Stopped.MAX_COST
+        if limits.max_cost is not None:
+            cost = sum(query.n_examples * self._price(query.attributes) for query in queries)
+            if _over(self.cost + cost, limits.max_cost):
+                return Stopped.MAX_COST
         return None
 
     def answer(self, query: Query) -> Answer:
         """Check, read, charge."""
+        answer = self.ask(query)
+        if isinstance(answer, Stopped):
+            raise BudgetExceeded(f"a query must stay within the limits, but {answer.value}; end the run.")
+        return answer
+
+    def ask(self, query: Query) -> Answer | Stopped:
+        """Check, read, charge; or say which limit stands in the way."""
         if self._source is None:
             raise Misuse("a meter answers only while it is connected to a source, and it is not.")
         query = self._admit(query)
-        limit = self.forbids(query)
+        limit = self._forbids((query,))
         if limit is not None:
-            raise BudgetExceeded(f"a query must stay within the limits, but {limit.value}; end the run.")
+            return limit
         try:
             answer = self._source.answer(query)
         except KeyholeError:
@@ -167,12 +177,14 @@ class Meter:
                 f"the source failed after {self.examples:,} examples ({type(failure).__name__}: {failure}); "
                 "what it did not deliver was not charged."
             ) from failure
-        self._charge(replace(query, n_examples=answer.n_examples + answer.n_skipped))
+        self._charge(query.attributes, answer.n_examples + answer.n_skipped)
         return answer
 
     def _admit(self, query: Query) -> Query:
         """A copy of the query that nobody else can change, or an error before anything is read."""
-        n_examples = whole(query.n_examples, "a query's n_examples")
+        n_examples = query.n_examples
+        if type(n_examples) is not int or n_examples < 1:  # nearly always it is a plain count
+            n_examples = whole(n_examples, "a query's n_examples")
         attributes = np.array(query.attributes)
         if attributes.ndim != 1 or (attributes.size and attributes.dtype.kind not in "iu"):
             raise Misuse(f"a query names its attributes by whole numbers, not {query.attributes!r}.")
@@ -181,29 +193,32 @@ class Meter:
                 f"a query may look at {self._n_observed} attributes of an example, not {attributes.size}; "
                 "nothing was read."
             )
-        if attributes.size and not (attributes[1:] > attributes[:-1]).all():
+        if np.count_nonzero(attributes[1:] <= attributes[:-1]):
             raise Misuse(f"a query's attributes must be distinct and ascending, not {attributes.tolist()}.")
         if attributes.size and not 0 <= attributes[0] <= attributes[-1] < self._per_attribute.size:
             raise Misuse(
                 f"a query's attributes lie between 0 and {self._per_attribute.size - 1}, not {attributes.tolist()}."
             )
-        admitted = Query(attributes.astype(np.int64), n_examples, query.statistic)
+        if attributes.dtype != np.int64:
+            attributes = attributes.astype(np.int64)
+        attributes.flags.writeable = False  # statistics are shown it, and it is what will be charged
         if self._max_cost_per_example is not None:
-            cost = self._price(replace(admitted, n_examples=1))
+            cost = self._price(attributes)
             if _over(cost, self._max_cost_per_example):
                 raise BudgetExceeded(
                     f"the looks at an example may cost {self._max_cost_per_example:g}, not {cost:g}; nothing was read."
                 )
-        return admitted
+        return Query(attributes, n_examples, query.statistic)
 
-    def _charge(self, query: Query) -> None:
-        self.examples += query.n_examples
-        self.values += query.n_examples * query.attributes.size
-        self._per_attribute[query.attributes] += query.n_examples
-        self.cost += self._price(query)
+    def _charge(self, attributes: Ints, n_examples: int) -> None:
+        self.examples += n_examples
+        self.values += n_examples * attributes.size
+        self._per_attribute[attributes] += n_examples
+        self.cost += n_examples * self._price(attributes)
 
-    def _price(self, query: Query) -> float:
-        return query.n_examples * self._prices.cost(query.attributes)
+    def _price(self, attributes: Ints) -> float:
+        """What it costs to look at these attributes of one example."""
+        return float(len(attributes)) if self._costs_one else self._prices.cost(attributes)
 
 
 def _over(amount: float, limit: float | None) -> bool:

@@ -68,6 +68,23 @@ def summarise(
     A NaN is a value that could not be had; only a statistic that says ``allows_missing`` is shown such. ``rows`` are
     the numbers of these examples, or what else they are known by, for the sentence that names the culprit.
     """
+    if not (_plain(targets) and _plain(values)):
+        _refuse_unusable(query, values, targets, rows=rows, names=names)
+    return query.statistic(Block(query.attributes, values, targets))
+
+
+def _plain(values: Floats) -> bool:
+    """Whether all values are surely usable: squares that add up to so little have no huge one among them, nor a NaN."""
+    flat = values.ravel("K")
+    # Neither warns of an overflow. A long vdot is spread over threads, which wait for each other on a busy machine.
+    squares = np.vdot(flat, flat) if flat.size <= CHUNK else np.einsum("i,i", flat, flat)
+    return bool(squares < HUGE)
+
+
+def _refuse_unusable(
+    query: Query, values: Floats, targets: Floats, *, rows: Rows | Sequence[Any], names: tuple[str, ...] | None
+) -> None:
+    """Look closely, and name the first value that cannot be used, if there is any."""
     if not _usable(targets).all():
         place = int(np.flatnonzero(~_usable(targets))[0])
         raise _unusable("the target", targets[place], f"that of example {_number(rows, place)}")
@@ -80,7 +97,6 @@ def summarise(
         called = f" ({names[attribute]!r})" if names is not None else ""
         where = f"attribute {attribute}{called} of example {_number(rows, place)}"
         raise _unusable("a value that is looked at", values[place, column], where)
-    return query.statistic(Block(query.attributes, values, targets))
 
 
 def _usable(values: Floats) -> NDArray[np.bool_]:

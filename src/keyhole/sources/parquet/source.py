@@ -18,7 +18,8 @@ from keyhole.sources.parquet.exchangeability import Exchangeability, NotExchange
 from keyhole.sources.parquet.finding import Paths, find_files
 from keyhole.sources.parquet.layout import read_layout
 from keyhole.sources.parquet.order import AffinityOrder, FileOrder, Rows
-from keyhole.sources.parquet.tasks import TASK_ROWS, Part, Task, run, run_on_worker
+from keyhole.sources.parquet.tasks import TASK_ROWS, Part, Task, run
+from keyhole.sources.parquet.travel import packed, run_on_worker
 from keyhole.sources.source import Answer, add
 
 
@@ -216,7 +217,11 @@ class ParquetSource:
         if self._executor is None:
             return None
         try:
-            return self._executor.submit(run_on_worker, task)
+            parcel = packed(task)
+        except Exception:  # noqa: BLE001  (pickling fails in many ways)
+            return None  # a statistic that cannot travel is asked here
+        try:
+            return self._executor.submit(run_on_worker, parcel)
         except Exception as failure:  # noqa: BLE001  (whatever it is, the work can be done here)
             self._executor = None
             warnings.warn(

@@ -5,7 +5,6 @@ bit, whoever does them.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,16 +41,6 @@ class Part(NamedTuple):
     n_examples: int
     n_skipped: int
     bytes_read: int
-
-
-def run_on_worker(task: Task) -> Part:
-    """Do a task where there is no source: with a reader that this process keeps from task to task."""
-    return run(task, _reader(task.cache_bytes))
-
-
-@lru_cache(maxsize=1)
-def _reader(cache_bytes: int) -> Reader:
-    return Reader(cache_bytes)
 
 
 def run(task: Task, reader: Reader) -> Part:

@@ -1,0 +1,78 @@
+"""The tables of docs/performance.md, written from the committed numbers between marks in the page.
+
+    python benchmarks/suite/page.py
+
+A mark is a comment, ``<!-- table: passes -->``, and its table ends at ``<!-- end -->``. Nothing is measured here.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent.parent / "docs" / "performance.md"
+RESULTS = HERE.parent / "results" / "performance.json"
+
+Rows = list[dict[str, Any]]
+
+MARKED = re.compile(r"(<!-- table: ([^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def write(results: dict[str, Any]) -> None:
+    """Put every table that was measured into the page."""
+
+    def renewed(found: re.Match[str]) -> str:
+        name = found[2]
+        if name not in results:
+            return found[0]
+        return found[1] + TABLES.get(name.partition(",")[0], _plain)(results[name]) + found[3]
+
+    PAGE.write_text(MARKED.sub(renewed, PAGE.read_text()))
+
+
+def _crossed(rows: Rows) -> str:
+    """Contestants down, cases across: the ratio, and its spread."""
+    cases = list(dict.fromkeys(row["case"] for row in rows))
+    names = list(dict.fromkeys(row["contestant"] for row in rows))
+    found = {(row["case"], row["contestant"]): row for row in rows}
+    body = [[name, *(_ratio(found.get((case, name))) for case in cases)] for name in names]
+    return _table(["", *cases], body)
+
+
+def _touching(rows: Rows) -> str:
+    """Learners down, layouts across; touching itself is 1."""
+    named = [{**row, "case": row["case"].rpartition(",")[0]} for row in rows if row["contestant"] != "touching"]
+    return _crossed(named)
+
+
+def _plain(rows: Rows) -> str:
+    """One line a row, all its columns."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    return _table(columns, [[_cell(row.get(column, "")) for column in columns] for row in rows])
+
+
+def _ratio(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return ""
+    if "skipped" in row:
+        return str(row["skipped"])
+    return f"{row['ratio']:.3g} ({row['lowest']:.3g} to {row['highest']:.3g})" if row["ratio"] != 1 else "1"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value) or "nothing"
+    return f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def _table(head: list[str], body: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *body]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+TABLES: dict[str, Callable[[Rows], str]] = {"passes": _crossed, "touching": _touching, "growing": _crossed}
+
+if __name__ == "__main__":
+    write(json.loads(RESULTS.read_text()))
