@@ -1,6 +1,7 @@
 """How many examples it takes to come within 10 % and 2 % of the noise floor: Pursuit beside the others.
 
     python benchmarks/sample_efficiency.py [--seeds 10] [--trials 20] [--save benchmarks/results/sample_efficiency.json]
+    python benchmarks/sample_efficiency.py --only Pursuit   # measure one anew, and keep the other rows
 
 500 attributes (or 2,000), 25 non-zero coefficients at random places, unit noise, 50 attributes seen per example.
 Pursuit and Screening run as they are. Hybrid and Exploration run as they are, and tuned: the best of so many settings,
@@ -82,12 +83,15 @@ def measure(name: str, settings: Any) -> Iterator[dict[str, Any]]:
         "Hybrid": (kh.Hybrid(**SIZES), examples),
         "Exploration": (kh.Exploration(**SIZES), examples),
     }
-    if settings.trials:
+    if settings.trials and settings.only is None:
         learners["Hybrid, tuned"] = (tuned(kh.Hybrid, make, examples, settings.trials), examples)
         learners["Exploration, tuned"] = (tuned(kh.Exploration, make, examples, settings.trials), examples)
     for label, (learner, n) in learners.items():
+        if settings.only not in (None, label):
+            continue
         yield summary(name, label, [curve(learner, make(seed), n) for seed in range(settings.seeds)], repr(learner))
-    yield summary(name, "complete rows", [list(complete_rows(make(seed))) for seed in range(settings.seeds)], "")
+    if settings.only in (None, "complete rows"):
+        yield summary(name, "complete rows", [list(complete_rows(make(seed))) for seed in range(settings.seeds)], "")
 
 
 def summary(design: str, label: str, runs: list[list[tuple[int, float]]], setting: str) -> dict[str, Any]:
@@ -106,10 +110,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--only")
     parser.add_argument("--designs", nargs="*", default=list(DESIGNS))
     parser.add_argument("--save", type=Path, default=Path(__file__).parent / "results" / "sample_efficiency.json")
     settings = parser.parse_args()
     rows = [row for name in settings.designs for row in measure(name, settings)]
+    if settings.only is not None:
+        new = {(row["design"], row["learner"]): row for row in rows}
+        kept = json.loads(settings.save.read_text())["rows"]
+        rows = [new.get((row["design"], row["learner"]), row) for row in kept]
     about = {"version": kh.__version__, "seeds": settings.seeds, "trials": settings.trials}
     settings.save.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
 

@@ -13,8 +13,6 @@ DECIDE_EVERY = 1.05
 
 #: Standard errors of optimism when scouts are ranked.
 OPTIMISM = 0.7
-#: More of them for every e-fold of examples after the first thousand.
-OPTIMISM_GROWTH = 0.15
 #: A score of more standard errors than this earns a seat.
 Z_SEAT = 2.5
 #: Matched t to enter the core, and to stay in it.

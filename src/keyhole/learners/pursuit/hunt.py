@@ -14,7 +14,6 @@ from keyhole.learners.pursuit.constants import (
     DECIDE_EVERY,
     EARLY_BLOCK,
     OPTIMISM,
-    OPTIMISM_GROWTH,
     SMALL_BLOCK,
     STABLE,
     T_CLEAR,
@@ -154,16 +153,12 @@ class Hunt:
         error = np.sqrt(scores.noise)
         constant = evidence.squares[rows] <= 0
         unit = np.where(constant, 1.0, np.maximum(evidence.information[rows] * np.sqrt(scores.beyond), TINY))
-        optimistic = (np.abs(scores.score) + self._optimism() * error) / unit
+        optimistic = (np.abs(scores.score) + OPTIMISM * error) / unit
         # A constant so far is looked at again when nothing better is left.
         reach = np.where(constant, 1e-9 * np.sqrt(self._residual_variance), optimistic)
         now.reach[rows] = np.where(evidence.examples[rows] == 0, np.inf, reach)
         now.z[rows] = np.where(constant, 0.0, scores.score / np.maximum(error, TINY))
         now.error[rows] = np.where(constant, 0.0, error / unit)
-
-    def _optimism(self) -> float:
-        """Standard errors of optimism: the longer it lasts, the less may an unlucky start keep anybody out."""
-        return OPTIMISM + OPTIMISM_GROWTH * max(float(np.log(max(self.n, 1) / 1000.0)), 0.0)
 
     # Deciding
 
