@@ -287,6 +287,15 @@ def test_the_scouts_of_one_block_come_from_one_shelf():
     assert hunt.published.attributes.tolist() == np.flatnonzero(source.coef).tolist()
 
 
+def test_a_constant_target_and_shelves_go_together():
+    X, _ = examples(n=300)
+
+    result = kh.learn(kh.Pursuit(6, shelves=3), kh.ArraySource(X, np.ones(300)), progress=False)
+
+    assert result.predictor.attributes.size == 0
+    assert result.predictor.intercept == pytest.approx(1.0)
+
+
 def test_a_source_on_shelves_is_told_so_to_the_learner():
     class Lake(kh.ArraySource):
         shelves = 4

@@ -107,7 +107,7 @@ class Hunt:
 
     def _on_one_shelf(self, rank: Floats) -> Floats:
         """The same ranks, those of one shelf before all others: the one that has most of the foremost attributes."""
-        if self._n_shelves == 1:
+        if self._n_shelves == 1 or rank.max() <= 0:
             return rank
         n_foremost = min(self._d, 4 * self._budget.most_attributes)
         foremost = np.argpartition(-rank, n_foremost - 1)[:n_foremost]
