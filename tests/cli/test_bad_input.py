@@ -241,7 +241,11 @@ def test_every_kind_of_number_in_parquet_is_read(tmp_path, run, told_json):
     found = told_json("fit", "kinds.parquet", "--target", "y", "--ignore", "never", "--ignore", "flag", "--nonzero", 2)
 
     assert found["n_attributes"] == 4
-    assert "is nan" in run("fit", "kinds.parquet", "--target", "y").err
+    assert "is nan" in run("fit", "kinds.parquet", "--target", "y", "--shuffle").err
+    assert "'never' holds nothing" in run("fit", "kinds.parquet", "--target", "y").err
+    said = run("fit", "kinds.parquet", "--target", "y", "--ignore", "never", "--observe", 5, "--nonzero", 1).err
+    assert "column 'flag' is missing in row 3 of row group 0 of " in said
+    assert said.endswith("; fill it in, or leave the row out.\n")
 
 
 @pytest.mark.parametrize("place", ["no/such/folder/model.json", ".", "houses.csv/model.json"])

@@ -19,11 +19,12 @@ def test_the_attributes_that_matter_are_found_in_every_format(houses, told_json,
     assert found["intercept"] == pytest.approx(5, abs=0.1)
 
 
-def test_every_format_gives_the_same_model_as_the_library(houses, run, table):
+def test_every_format_gives_the_same_model_as_the_library_when_shuffled(houses, run, table):
     learner = kh.Hybrid(n_observed=6, n_nonzero_coefs=2, scale="seen", fit_intercept=True)
     expected = kh.learn(learner, kh.ArraySource(table, "price", shuffle=True, seed=3)).predictor
+    order = ["--target", "price", "--nonzero", 2, "--observe", 6, "--seed", 3, "--shuffle", "-o", "model.json"]
     for file in FORMATS:
-        run("fit", file, "--target", "price", "--nonzero", 2, "--observe", 6, "--seed", 3, "-o", "model.json")
+        run("fit", file, *order)
 
         p = read_model("model.json").predictor
 

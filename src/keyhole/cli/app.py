@@ -7,12 +7,15 @@ from typing import Any
 import click
 
 import keyhole as kh
+from keyhole.cli.compare import compare
 from keyhole.cli.demo import demo
 from keyhole.cli.fit import fit
 from keyhole.cli.plan import plan
+from keyhole.cli.plot import plot
 from keyhole.cli.predict import predict
+from keyhole.cli.reproduce import reproduce
 from keyhole.cli.show import show
-from keyhole.cli.words import in_options
+from keyhole.cli.words import in_commands, in_options
 from keyhole.errors import KeyholeError, Misuse
 
 INTERRUPTED = 130
@@ -35,7 +38,8 @@ class Sentence(click.ClickException):
     """An error as the user is shown it: who speaks, and one sentence."""
 
     def __init__(self, error: KeyholeError) -> None:
-        super().__init__(in_options(str(error)) if isinstance(error, Misuse) else str(error))
+        said = in_commands(str(error))
+        super().__init__(in_options(said) if isinstance(error, Misuse) else said)
         self.exit_code = error.exit_code  # type: ignore[misc]  # click declares it for the class
 
     def show(self, file: Any = None) -> None:
@@ -45,6 +49,11 @@ class Sentence(click.ClickException):
 
 class Commands(click.Group):
     """A group that turns the package's errors, Ctrl-C and a closed pipe into quiet endings with an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which people meet them, not by the alphabet."""
+        del ctx
+        return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for."""
@@ -70,7 +79,7 @@ def keyhole() -> None:
     """Learn a sparse linear model when every feature value costs something.
 
     Of each example only a few attributes are looked at, while learning and while predicting, and every look is
-    counted. DATA is a CSV, Parquet or npz file.
+    counted. DATA is a CSV, Parquet or npz file, a folder or glob of Parquet files, or the URL of a database.
 
     \b
     A first try:      keyhole demo
@@ -79,5 +88,5 @@ def keyhole() -> None:
     """  # noqa: D301  (click reads \b as: leave these lines as they are)
 
 
-for command in (fit, predict, show, plan, demo):
+for command in (demo, fit, predict, show, compare, plot, plan, reproduce):
     keyhole.add_command(command)

@@ -3,7 +3,7 @@
 import csv
 import gzip
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -54,6 +54,10 @@ class CsvReader:
                 return arrow_csv.read_csv(stream, **self._options(list(types), types))
         except arrow.ArrowInvalid as failure:
             raise self._sentence(failure, list(types), types) from None
+
+    def batches(self, types: dict[str, Any]) -> Iterator[Any]:
+        """All at once: a sentence about a bad line must come before the first prediction."""
+        yield self.read(types)
 
     def _header(self) -> str:
         try:

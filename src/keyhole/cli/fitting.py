@@ -1,19 +1,20 @@
 """What ``keyhole fit`` does, once somebody has asked for it."""
 
-import dataclasses
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import click
 
-import keyhole as kh
 from keyhole.cli import settings, showing
+from keyhole.cli.engines import engine_for
+from keyhole.cli.learning import Run
 from keyhole.cli.preview import Preview
-from keyhole.cli.reading import Examples, Outline, open_data
+from keyhole.cli.pricing import price_list
+from keyhole.cli.reading import Outline, Way, open_data
+from keyhole.cli.words import size
 from keyhole.cli.writing import check_output, say_json, writing
 from keyhole.errors import KeyholeError, Misuse
 from keyhole.modelfile import Model, write_model
+from keyhole.prices import PriceList
 from keyhole.query import Learner
 from keyhole.result import Result
 from keyhole.sources import Limits, Stopped
@@ -26,6 +27,9 @@ class Order:
     """The options of one ``keyhole fit``, as they were given."""
 
     data: str
+    table: str | None
+    query: str | None
+    key: str | None
     target: str | None
     observe: int | None
     nonzero: int | None
@@ -35,10 +39,16 @@ class Order:
     max_examples: int | None
     max_values: int | None
     max_cost: float | None
+    max_cost_per_example: float | None
     prices: tuple[str, ...]
-    shuffle: bool
+    stop: str | None
+    tolerance: float | None
+    shuffle: bool | None
     seed: int
     passes: int
+    engine: str | None
+    scheduler: str | None
+    workers: int | None
     raw: bool
     changes: tuple[str, ...]
     dry_run: bool
@@ -47,29 +57,32 @@ class Order:
 
     def carry_out(self) -> None:
         """Check everything that can be checked, then read, learn, write and show."""
-        check_output(self.output, keep=self.data)
-        file = open_data(self.data)
-        outline = file.outline(self.target, self.ignore)
-        learner = self._learner(outline)
-        prices = settings.price_list(self.prices, outline.names, outline.n_attributes)
+        check_output(self.output, keep=[self.data])
+        engine = engine_for(self.engine, scheduler=self.scheduler, workers=self.workers)
+        data = open_data(self.data, table=self.table, query=self.query, key=self.key)
+        outline = data.outline(self.target, self.ignore)
+        check_output(self.output, keep=data.paths())
+        reading = data.reading(outline, Way(self.shuffle, self.seed, self.passes, engine))
+        prices = price_list(self.prices, outline.names, outline.n_attributes)
+        learner = self._learner(outline, prices)
         limits = Limits(self.max_examples, self.max_values, self.max_cost)
-        preview = Preview(learner, outline, seed=self.seed, prices=prices, limits=limits)
+        preview = Preview(learner, outline, seed=self.seed, prices=prices, limits=limits, shelves=reading.shelves)
         if self.dry_run:
-            preview.show(n_examples=file.count() * self.passes, as_json=self.as_json)
+            preview.show(n_examples=reading.count(), as_json=self.as_json)
             return
-        examples = file.examples(outline)
-        source = examples.source(shuffle=self.shuffle, seed=self.seed, passes=self.passes)
+        with reading.open() as source:
+            self._learn(Run(outline, reading, source, learner, prices, limits))
+
+    def _learn(self, run: Run) -> None:
         try:
-            result = kh.learn(
-                learner, source, seed=self.seed, progress=not self.quiet, prices=prices, **dataclasses.asdict(limits)
-            )
+            result = run.learn(seed=self.seed, progress=not self.quiet)
         except KeyholeError as error:
             if error.result is not None and error.result.trace:
-                self._deliver(error.result, self._model(error.result, outline, examples, prices))
+                self._deliver(error.result, run)
             raise
-        self._conclude(result, self._model(result, outline, examples, prices))
+        self._conclude(result, run)
 
-    def _learner(self, outline: Outline) -> Learner:
+    def _learner(self, outline: Outline, prices: PriceList | None) -> Learner:
         return settings.learner_for(
             self.learner,
             outline.n_attributes,
@@ -77,63 +90,47 @@ class Order:
             nonzero=self.nonzero,
             raw=self.raw,
             changes=self.changes,
+            pursuit=settings.PursuitOptions(self.max_cost_per_example, self.stop, self.tolerance),
+            prices=prices,
         )
 
-    def _model(self, result: Result, outline: Outline, examples: Examples, prices: list[float] | None) -> Model:
-        """What was learned, with what a reader of the model file will want to know about it."""
-        p, bill = result.predictor, result.bill
-        looks = zip(p.labels(), bill.per_attribute[p.attributes].tolist(), strict=True)
-        cost = sum(1.0 if prices is None else prices[j] for j in p.attributes)
-        about: dict[str, Any] = {
-            "target": outline.target,
-            "learner": type(result.learner).__name__,
-            "parameters": settings.parameters(result.learner),
-            "data": {
-                "file": Path(self.data).name,
-                "examples": examples.y.size,
-                "attributes": outline.n_attributes,
-                "shuffle": self.shuffle,
-                "seed": self.seed,
-                "passes": self.passes,
-            },
-            "bill": {"examples": bill.examples, "values": bill.values, "cost": bill.cost, "looks": dict(looks)},
-            "prediction": {"values": p.attributes.size, "cost": cost},
-            "stopped": str(result.stopped or "an error broke it off"),
-            "keyhole": kh.__version__,
-        }
-        if result.explanation is not None:
-            about["reasons"] = result.explanation.as_data()
-        return Model(p, about)
-
-    def _conclude(self, result: Result, model: Model) -> None:
+    def _conclude(self, result: Result, run: Run) -> None:
         interrupted = result.stopped is Stopped.INTERRUPTED
         if interrupted and not result.trace:
             click.echo("keyhole: interrupted before the first round was complete; nothing was learned.", err=True)
         else:
-            self._deliver(result, model)
+            self._deliver(result, run)
         if interrupted:
             raise click.exceptions.Exit(INTERRUPTED)
 
-    def _deliver(self, result: Result, model: Model) -> None:
+    def _deliver(self, result: Result, run: Run) -> None:
         """Write, then show; what cannot be written is shown all the same."""
+        model = run.model(result)
         try:
             if self.output is not None:
                 with writing(self.output):
                     write_model(self.output, model)
         except Misuse:
-            self._show(result, model, written=None)
+            self._show(result, run, model, written=None)
             raise
-        self._show(result, model, written=self.output)
+        self._show(result, run, model, written=self.output)
 
-    def _show(self, result: Result, model: Model, *, written: str | None) -> None:
+    def _show(self, result: Result, run: Run, model: Model, *, written: str | None) -> None:
+        n_bytes = run.bytes_read()
         if self.as_json:
-            cells = model.about["data"]["examples"] * model.about["data"]["attributes"]
+            cells = run.n_examples * run.outline.n_attributes
             reason = result.stopped.name.lower() if result.stopped is not None else "error"
-            seen = result.bill.values / cells
-            say_json({**showing.as_data(model), "stopped": reason, "share_of_cells": seen, "written": written})
+            read = {} if n_bytes is None else {"bytes_read": n_bytes}
+            seen = {"share_of_cells": result.bill.values / cells, **read}
+            say_json({**showing.as_data(model), "stopped": reason, **seen, "written": written})
             return
         showing.show_model(model, at_most=showing.MANY)
-        showing.say(showing.about_bill(model.about), showing.about_stop(model.about), showing.about_prediction(model))
+        showing.say(
+            showing.about_bill(model.about),
+            "" if n_bytes is None else f"It read {size(n_bytes)} from storage.",
+            showing.about_stop(model.about),
+            showing.about_prediction(model),
+        )
         if written is not None:
             showing.say(f"The model is in {written}.")
         elif self.output is None and not self.quiet:

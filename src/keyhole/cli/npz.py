@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from keyhole.arrays import AnyArray, Floats
-from keyhole.cli.reading import Columns, Examples, Outline, refuse_unknown
+from keyhole.cli.memory import file_in_memory
+from keyhole.cli.reading import Columns, Examples, Outline, Reading, Way, refuse_unknown
 from keyhole.cli.words import instead_of, listed
 from keyhole.errors import BadData, Misuse
 from keyhole.predictor import Predictor
@@ -63,7 +64,15 @@ class NpzFile:
             raise BadData(f"the target {outline.target!r} must hold numbers, but holds {y.dtype}; encode it.")
         return Examples(X, y.astype(np.float64), outline.names)
 
-    def columns(self, predictor: Predictor, target: str | None) -> Columns:
+    def paths(self) -> Sequence[str]:
+        """The file."""
+        return [self._path]
+
+    def reading(self, outline: Outline, way: Way) -> Reading:
+        """All of it, in memory."""
+        return file_in_memory(self._path, self, outline, way)
+
+    def batches(self, predictor: Predictor, target: str | None) -> Iterator[Columns]:
         """The needed columns of X, by name where both sides know names, otherwise by place."""
         if predictor.names is not None and self._names is not None:
             missing = [name for name in predictor.names if name not in self._names]
@@ -79,7 +88,7 @@ class NpzFile:
             )
         else:
             places = predictor.attributes.tolist()
-        return Columns(self._load(_X)[:, places], self._known_targets(target))
+        yield Columns(self._load(_X)[:, places], self._known_targets(target))
 
     def _known_targets(self, target: str | None) -> Floats | None:
         if target not in self._arrays or target in (_X, _NAMES):

@@ -8,8 +8,9 @@ from keyhole.cli.reading import Outline
 from keyhole.cli.showing import say
 from keyhole.cli.words import number, plural, share
 from keyhole.cli.writing import say_json
-from keyhole.driver import open_meter
+from keyhole.driver import open_meter, suited
 from keyhole.errors import Misuse
+from keyhole.prices import PriceList
 from keyhole.query import Learner, Query
 from keyhole.sources import Answer, Bill, Limits
 
@@ -18,13 +19,22 @@ class Preview:
     """The first round of a run and its bill; making one refuses what the learner or the limits do not allow."""
 
     def __init__(
-        self, learner: Learner, outline: Outline, *, seed: int, prices: list[float] | None, limits: Limits
+        self,
+        learner: Learner,
+        outline: Outline,
+        *,
+        seed: int,
+        prices: PriceList | None,
+        limits: Limits,
+        shelves: int = 1,
     ) -> None:
+        source = _ShapeOnly(outline, shelves)
+        learner = suited(learner, source)
         self._learner = learner
         self._outline = outline
         first = next(learner.run(outline.n_attributes, np.random.default_rng(seed)), None)
         self._queries = first.queries if first is not None else ()
-        meter = open_meter(_ShapeOnly(outline), learner, prices=prices, limits=Limits())
+        meter = open_meter(source, learner, prices=prices, limits=Limits())
         for query in self._queries:
             meter.answer(query)
         self.bill: Bill = meter.bill
@@ -70,6 +80,7 @@ class Preview:
             "attributes": self._outline.n_attributes,
             "learner": type(self._learner).__name__,
             "n_observed": self._learner.n_observed,
+            "max_cost_per_example": getattr(self._learner, "max_cost_per_example", None),
             "n_nonzero_coefs": self._learner.n_nonzero_coefs,
             "first_round": {**spent, "queries": queries},
         }
@@ -87,7 +98,8 @@ class Preview:
 class _ShapeOnly:
     """A source that answers nothing, so that a meter can say what an answer would cost."""
 
-    def __init__(self, outline: Outline) -> None:
+    def __init__(self, outline: Outline, shelves: int) -> None:
+        self.shelves = shelves
         self.n_attributes = outline.n_attributes
         self.names = outline.names
 

@@ -1,9 +1,7 @@
-"""From the words on the command line to a learner, a price list and limits."""
+"""From the words on the command line to a learner."""
 
 import dataclasses
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 from keyhole.cli.words import instead_of
@@ -12,6 +10,7 @@ from keyhole.learners.exploration import Exploration
 from keyhole.learners.hybrid import Hybrid
 from keyhole.learners.pursuit import Pursuit
 from keyhole.learners.sizes import default_sizes
+from keyhole.prices import PriceList
 from keyhole.query import Learner
 
 LEARNERS: dict[str, type[Exploration] | type[Hybrid]] = {"hybrid": Hybrid, "exploration": Exploration}
@@ -24,31 +23,84 @@ _ELSEWHERE = {
     "n_observed": "use --observe.",
     "n_nonzero_coefs": "use --nonzero.",
     "start": "to start from a predictor, use keyhole from Python.",
+    "prices": "use --prices.",
+    "max_cost_per_example": "use --max-cost-per-example.",
+    "stop": "use --stop.",
+    "tolerance": "use --tolerance.",
+    "shelves": "the data has as many as it has.",
 }
 
 
+@dataclasses.dataclass(frozen=True)
+class PursuitOptions:
+    """The options that only Pursuit has."""
+
+    max_cost_per_example: float | None = None
+    stop: str | None = None
+    tolerance: float | None = None
+
+    def refuse_for(self, name: str) -> None:
+        """Refuse them for any other learner."""
+        for field in dataclasses.fields(self):
+            if getattr(self, field.name) is not None:
+                option = "--" + field.name.replace("_", "-")
+                raise Misuse(f"{option} is for --learner pursuit, not for {name}; leave it out, or change the learner.")
+
+
 def learner_for(
-    name: str, n_attributes: int, *, observe: int | None, nonzero: int | None, raw: bool, changes: Iterable[str]
+    name: str,
+    n_attributes: int,
+    *,
+    observe: int | None,
+    nonzero: int | None,
+    raw: bool,
+    changes: Iterable[str],
+    pursuit: PursuitOptions | None = None,
+    prices: PriceList | None = None,
 ) -> Learner:
     """The learner that was asked for; what was not said is chosen to suit the number of attributes."""
-    n_observed, n_nonzero_coefs = default_sizes(n_attributes, observe, nonzero)
+    pursuit = pursuit or PursuitOptions()
     if name == _PURSUIT:
         if raw:
             raise Misuse(
                 "--raw is for learners that step in raw units, but pursuit has no units to choose; leave it out."
             )
         _changes(Pursuit, changes)
-        return Pursuit(n_observed=n_observed, n_nonzero_coefs=nonzero)
+        return _pursuit(n_attributes, pursuit, observe=observe, nonzero=nonzero, prices=prices)
+    pursuit.refuse_for(name)
+    n_observed, n_nonzero_coefs = default_sizes(n_attributes, observe, nonzero)
     manner: dict[str, Any] = {} if raw else {"scale": "seen", "fit_intercept": True}
     kind = LEARNERS[name]
     manner |= _changes(kind, changes)
     return kind(n_observed=n_observed, n_nonzero_coefs=n_nonzero_coefs, **manner)
 
 
+def _pursuit(
+    n_attributes: int, options: PursuitOptions, *, observe: int | None, nonzero: int | None, prices: PriceList | None
+) -> Pursuit:
+    if options.tolerance is not None and options.stop is None:
+        raise Misuse("--tolerance says when --stop converged is reached; add --stop converged.")
+    end: dict[str, Any] = {"stop": options.stop}
+    if options.tolerance is not None:
+        end["tolerance"] = options.tolerance
+    if options.max_cost_per_example is None:
+        n_observed, _ = default_sizes(n_attributes, observe, nonzero)
+        return Pursuit(n_observed=n_observed, n_nonzero_coefs=nonzero, **end)
+    if observe is not None:
+        raise Misuse("an example has one limit, --observe or --max-cost-per-example, but both are there; drop one.")
+    if prices is None:
+        raise Misuse(
+            "--max-cost-per-example needs --prices, and there are none; to limit the number of looks, use --observe."
+        )
+    money: dict[str, Any] = {"max_cost_per_example": options.max_cost_per_example, "prices": prices}
+    return Pursuit(n_nonzero_coefs=nonzero, **money, **end)
+
+
 def parameters(learner: Learner) -> dict[str, Any]:
-    """The learner's configuration as plain JSON values."""
+    """The learner's configuration as plain JSON values; of prices only that there were some."""
     fields = dataclasses.fields(learner)  # type: ignore[arg-type]
-    return {field.name: getattr(learner, field.name) for field in fields if field.name != "start"}
+    found = {field.name: getattr(learner, field.name) for field in fields if field.name != "start"}
+    return {name: "given" if isinstance(value, PriceList) else value for name, value in found.items()}
 
 
 def _changes(kind: type, changes: Iterable[str]) -> dict[str, Any]:
@@ -83,48 +135,3 @@ def value_of(text: str) -> Any:
         except ValueError:
             continue
     return text
-
-
-def price_list(words: Sequence[str], names: tuple[str, ...] | None, n_attributes: int) -> list[float] | None:
-    """One price per attribute from ``name=price`` words and JSON files; 1 where nothing is said, None for all 1."""
-    if not words:
-        return None
-    prices = [1.0] * n_attributes
-    labels = list(names) if names is not None else [f"x{j}" for j in range(n_attributes)]
-    place = {label: j for j, label in enumerate(labels)}
-    for word in words:
-        stated = _stated(word)
-        if not isinstance(stated, Mapping):
-            if len(stated) != n_attributes:
-                raise Misuse(
-                    f"a list of prices has one per attribute, {n_attributes}, not {len(stated)}; "
-                    "to price only some of them, write an object of names and prices."
-                )
-            stated = dict(zip(labels, stated, strict=True))
-        for name, price in stated.items():
-            if name not in place:
-                raise Misuse(f"prices must name attributes, but {instead_of(name, labels, 'attribute')}")
-            prices[place[name]] = _price(name, price)
-    return prices
-
-
-def _stated(word: str) -> Mapping[str, Any] | Sequence[Any]:
-    """What one --prices says: ``name=price``, or the object or list in a JSON file."""
-    name, equals, price = word.rpartition("=")
-    if equals:
-        return {name: value_of(price)}
-    try:
-        content = json.loads(Path(word).read_text(encoding="utf-8-sig"))
-    except OSError as failure:
-        raise Misuse(f"--prices takes name=price or a JSON file, but {word}: {failure.strerror}.") from None
-    except ValueError as bad:
-        raise Misuse(f"--prices takes name=price or a JSON file, but {word} is not JSON: {bad}.") from None
-    if not isinstance(content, dict | list):
-        raise Misuse(f"a file of prices holds an object of names and prices, or a list, but {word} holds {content!r}.")
-    return content
-
-
-def _price(name: str, price: Any) -> float:
-    if isinstance(price, bool) or not isinstance(price, int | float) or not 0 <= price < float("inf"):
-        raise Misuse(f"a price must be a number that is not negative, but that of {name!r} is {price!r}.")
-    return float(price)

@@ -127,13 +127,30 @@ def about_prediction(model: Model) -> str:
 def about_making(about: Mapping[str, Any]) -> str:
     """From which data, with which parameters, by which version."""
     data, settings = part(about, "data"), part(about, "parameters")
-    said = [f"Learned from {data['file']}" if "file" in data else "Learned"]
-    if "shuffle" in data:
-        said.append(f"in random order (seed {data.get('seed')})" if data["shuffle"] else "in the order of the file")
+    place = _place(data)
+    said = ["Learned", *([f"from {place}"] if place else []), _order(data)]
     if settings:
         said.append("with " + ", ".join(f"{name}={value}" for name, value in settings.items()))
     said.append(f"by keyhole {about['keyhole']}" if "keyhole" in about else "")
-    return " ".join(filter(None, said)) + "." if len(said) > 2 or "file" in data else ""
+    said = list(filter(None, said))
+    return " ".join(said) + "." if len(said) > 1 else ""
+
+
+def _place(data: Mapping[str, Any]) -> str:
+    """Where the data was."""
+    place = str(data.get("database", data.get("file", "")))
+    inside = f"the table {data['table']} of " if "table" in data else "a query on " if "query" in data else ""
+    return inside + place if place else ""
+
+
+def _order(data: Mapping[str, Any]) -> str:
+    """In which order the examples were taken."""
+    if "shuffle" in data:
+        return f"in random order (seed {data.get('seed')})" if data["shuffle"] else "in the order of the file"
+    if "key" in data:
+        return f"in the order of {data['key']}"
+    orders = {"file": "in the order of the files", "affinity": "row group by row group"}
+    return orders.get(str(data.get("order")), "")
 
 
 def as_data(model: Model) -> dict[str, Any]:

@@ -1,15 +1,16 @@
 """CSV and Parquet files: columns with names, one of which is the target."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from keyhole.arrays import AnyArray, Floats
-from keyhole.cli.reading import Columns, Examples, Outline, refuse_unknown
+from keyhole.cli.memory import file_in_memory
+from keyhole.cli.reading import Columns, Examples, Outline, Reading, Way, attributes_among
 from keyhole.cli.words import listed
-from keyhole.errors import BadData, Misuse
+from keyhole.errors import BadData
 from keyhole.optional import need
 from keyhole.predictor import Predictor
 from keyhole.table import refuse_repeated
@@ -29,6 +30,9 @@ class Reader(Protocol):
     def read(self, types: dict[str, Any]) -> Any:
         """The columns whose `types` were asked for, at least one, as an Arrow table in the same order."""
 
+    def batches(self, types: dict[str, Any]) -> Iterator[Any]:
+        """The same, as tables of a few rows each where the format allows it."""
+
 
 class TableFile:
     """A table whose columns are attributes, but for the target and what is ignored."""
@@ -40,14 +44,7 @@ class TableFile:
 
     def outline(self, target: str | None, ignore: Sequence[str]) -> Outline:
         """The columns that are neither target nor ignored."""
-        there = self._reader.names
-        if target is None:
-            raise Misuse(f"--target must name the column to predict; there are {listed(there)}.")
-        refuse_unknown([target], there, "--target must name a column")
-        refuse_unknown(ignore, there, "--ignore must name columns")
-        if target in ignore:
-            raise Misuse(f"the target cannot be ignored, but --ignore names {target!r}, too; drop one of the two.")
-        names = tuple(name for name in there if name not in {target, *ignore})
+        target, names = attributes_among(self._reader.names, target, ignore)
         if not names:
             raise BadData(f"there must be at least one attribute, but {self._path} has none beside {target!r}.")
         return Outline(target, len(names), names)
@@ -56,62 +53,82 @@ class TableFile:
         """The number of rows."""
         return self._reader.count()
 
+    def paths(self) -> Sequence[str]:
+        """The file."""
+        return [self._path]
+
+    def reading(self, outline: Outline, way: Way) -> Reading:
+        """All of it, in memory."""
+        return file_in_memory(self._path, self, outline, way)
+
     def examples(self, outline: Outline) -> Examples:
         """All attributes and the target."""
         names, target = list(outline.names or ()), outline.target
         types = self._reader.types([*names, target])
-        others = not_numbers(types)
-        if target in others:
-            raise BadData(
-                f"the target {target!r} must hold numbers, but holds {others[target]}; encode it as a number."
-            )
-        if others:
-            ignore = " ".join(f"--ignore {shlex.quote(name)}" for name in list(others)[:5])
-            more = " and so on" if len(others) > 5 else ""
-            raise BadData(
-                f"attributes must hold numbers, but {_with_kinds(others)}; encode them, or use {ignore}{more}."
-            )
+        refuse_no_numbers(not_numbers(types), target)
         table = self._reader.read(types)
         if table.num_rows == 0:
             raise BadData(f"{self._path} must hold at least one example, but has only a header; check how it was made.")
         return Examples(_matrix(table.select(names)), _floats(table.column(target)), tuple(names))
 
-    def columns(self, predictor: Predictor, target: str | None) -> Columns:
+    def batches(self, predictor: Predictor, target: str | None) -> Iterator[Columns]:
         """The needed columns by name; by place where the model knows no names."""
-        needed = self._needed(predictor, target)
+        needed = needed_columns(self._path, self._reader.names, predictor, target)
         wanted = [*needed, target] if target is not None and target in self._reader.names else needed
         types = self._reader.types(wanted) if wanted else {}
         others = not_numbers(types)
-        if others.keys() & set(needed):
-            raise BadData(f"the model needs numbers, but {_with_kinds(others)}; encode them as the model was learned.")
-        table: Any = self._reader.read(types) if wanted else None
-        X = _matrix(table.select(needed)) if needed else np.empty((self.count(), 0))
+        refuse_for_model(others, needed)
+        if not wanted:
+            yield Columns(np.empty((self.count(), 0)), None)
+            return
         known = target in wanted and target not in others
-        return Columns(X, _floats(table.column(target)) if known else None)
+        for table in self._reader.batches(types):
+            X = _matrix(table.select(needed)) if needed else np.empty((table.num_rows, 0))
+            yield Columns(X, _floats(table.column(target)) if known else None)
 
-    def _needed(self, predictor: Predictor, target: str | None) -> list[str]:
-        there = self._reader.names
-        if predictor.names is not None:
-            missing = [name for name in predictor.names if name not in there]
-            if missing:
-                raise BadData(
-                    f"the model needs columns that {self._path} lacks: {listed(missing)}; add or rename them."
-                )
-            return list(predictor.names)
-        attributes = [name for name in there if name != target]
-        if predictor.attributes.size and len(attributes) != predictor.n_attributes:
-            raise BadData(
-                f"the model finds attributes by place, so {self._path} must have all {predictor.n_attributes} of them, "
-                f"not {len(attributes)}; give it the columns that it was learned from."
-            )
-        return [attributes[j] for j in predictor.attributes]
+
+def needed_columns(where: str, there: Sequence[str], predictor: Predictor, target: str | None) -> list[str]:
+    """The columns that a predictor needs, by name, or by place where it knows no names."""
+    if predictor.names is not None:
+        missing = [name for name in predictor.names if name not in there]
+        if missing:
+            raise BadData(f"the model needs columns that {where} lacks: {listed(missing)}; add or rename them.")
+        return list(predictor.names)
+    attributes = [name for name in there if name != target]
+    if predictor.attributes.size and len(attributes) != predictor.n_attributes:
+        raise BadData(
+            f"the model finds attributes by place, so {where} must have all {predictor.n_attributes} of them, "
+            f"not {len(attributes)}; give it the columns that it was learned from."
+        )
+    return [attributes[j] for j in predictor.attributes]
+
+
+def refuse_for_model(others: dict[str, str], needed: Sequence[str]) -> None:
+    """Refuse needed columns that do not hold numbers; ``others`` says what they hold instead."""
+    wrong = {name: kind for name, kind in others.items() if name in needed}
+    if wrong:
+        raise BadData(f"the model needs numbers, but {_with_kinds(wrong)}; encode them as the model was learned.")
+
+
+def refuse_no_numbers(others: dict[str, str], target: str) -> None:
+    """Refuse columns that do not hold numbers; ``others`` says what they hold instead."""
+    if target in others:
+        raise BadData(f"the target {target!r} must hold numbers, but holds {others[target]}; encode it as a number.")
+    if others:
+        ignore = " ".join(f"--ignore {shlex.quote(name)}" for name in list(others)[:5])
+        more = " and so on" if len(others) > 5 else ""
+        raise BadData(f"attributes must hold numbers, but {_with_kinds(others)}; encode them, or use {ignore}{more}.")
 
 
 def not_numbers(types: dict[str, Any]) -> dict[str, str]:
     """The columns that do not hold numbers, and what they hold; a column without any value may hold numbers."""
     of = need("pyarrow.types", extra="cli")
     tests = (of.is_floating, of.is_integer, of.is_boolean, of.is_decimal, of.is_null)
-    return {name: _in_words(kind) for name, kind in types.items() if not any(test(kind) for test in tests)}
+
+    def is_number(kind: Any) -> bool:
+        return is_number(kind.value_type) if of.is_dictionary(kind) else any(test(kind) for test in tests)
+
+    return {name: _in_words(kind) for name, kind in types.items() if not is_number(kind)}
 
 
 def _in_words(kind: Any) -> str:

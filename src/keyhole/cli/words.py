@@ -13,6 +13,9 @@ _OPTIONS = {
         ("max_examples", "max-examples"),
         ("max_values", "max-values"),
         ("max_cost", "max-cost"),
+        ("max_cost_per_example", "max-cost-per-example"),
+        ("tolerance", "tolerance"),
+        ("n_trials", "trials"),
         ("initial_gap", "initial-gap"),
         ("s_star", "s-star"),
         ("R_inf", "R-inf"),
@@ -28,6 +31,27 @@ def in_options(sentence: str) -> str:
     '--observe must be larger than --nonzero, not 3 against 5'
     """
     return re.sub(r"(?<!['\w])\w+", lambda word: _OPTIONS.get(word[0], word[0]), sentence)
+
+
+#: What its sentences advise to do in Python, and what that is here.
+_ADVICE = {
+    "or pass skip_nulls=True": "or leave the row out",
+    "encode them as numbers, or pass their names in ignore=": "encode them as numbers, or use --ignore",
+    "name a column without repetition in key": "name a column without repetition with --key",
+    "name the column in ignore": "use --ignore",
+    "leave these rows out in query": "leave these rows out with --query",
+}
+
+
+def in_commands(sentence: str) -> str:
+    """The sentence with its advice for Python turned into advice for the command line.
+
+    >>> in_commands("it is missing; fill it in, or pass skip_nulls=True.")
+    'it is missing; fill it in, or leave the row out.'
+    """
+    for advice, here in _ADVICE.items():
+        sentence = sentence.replace(advice, here)
+    return sentence
 
 
 def listed(names: Iterable[str], at_most: int = 5) -> str:
@@ -84,3 +108,15 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     ('1 query', '2 queries')
     """
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def size(n_bytes: int) -> str:
+    """A number of bytes as people say it.
+
+    >>> size(999), size(123_456), size(1_230_000_000)
+    ('999 bytes', '123 kB', '1.23 GB')
+    """
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:.3g} {name}"
+    return plural(n_bytes, "byte")

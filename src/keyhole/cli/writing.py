@@ -3,10 +3,11 @@
 import json
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 
@@ -21,12 +22,12 @@ def say_json(content: dict[str, Any]) -> None:
     click.echo(json.dumps({"version": JSON_VERSION, **content}, indent=2, allow_nan=False))
 
 
-def check_output(path: str | None, *, keep: str | None = None) -> None:
+def check_output(path: str | None, *, keep: Iterable[str] = ()) -> None:
     """Make sure that ``path`` can be written before anything is paid for; ``keep`` must not be written over."""
     if path is None:
         return
     target = Path(path)
-    if keep is not None and target.exists() and Path(keep).exists() and target.samefile(keep):
+    if target.exists() and any(Path(kept).exists() and target.samefile(kept) for kept in keep):
         raise Misuse(f"the output must not replace what is read, but -o names {path}; choose another name.")
     with writing(path):
         if target.is_dir():
@@ -48,3 +49,27 @@ def writing(path: str) -> Iterator[None]:
         raise Misuse(
             f"the output {path} must be a file that can be written, but: {failure.strerror}; choose another place."
         ) from None
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[IO[bytes]]:
+    """A file to write piece by piece, which takes its place at ``path`` when it is complete, or not at all."""
+    mode = Path(path).stat().st_mode if Path(path).exists() else None
+    if mode is not None and not stat.S_ISREG(mode):
+        with Path(path).open("wb") as device:  # it holds nothing to protect, and must not become a file
+            yield device
+        return
+    whole = Path(os.path.realpath(path))
+    temporary = whole.with_name(f".keyhole-{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            temporary.chmod(stat.S_IMODE(mode))
+        os.replace(temporary, whole)  # noqa: PTH105  (tests make this call fail by its name)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
