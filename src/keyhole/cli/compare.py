@@ -34,7 +34,7 @@ def compare(**options: Any) -> None:
     \b
     Examples:
       keyhole compare houses.csv --target price --quick
-      keyhole compare wide.parquet --target y --observe 20 --nonzero 15 --learners pursuit,hybrid,onlineomp
+      keyhole compare wide.parquet --target y --learners pursuit,onlineomp
     """  # noqa: D301  (click reads \b as: leave these lines as they are)
     from keyhole.cli.comparing import Order
 

@@ -21,9 +21,9 @@ def reproduce(**options: Any) -> None:
     """Run the experiments of Murata & Suzuki (2018) and draw what they show beside what was published.
 
     \b
-    figure1   their synthetic data: learning curves of their learners, and of newer ones
-    figure2   real data, s' = 20: CT-slice from --data, or two other tables from --folder
-    table1    measured examples until the risk is low, against d, s', eps and r_min, and its slopes
+    figure1   synthetic data: their learners, and newer ones
+    figure2   real data: CT-slice from --data, or two tables from --folder
+    table1    examples needed, against d, s', eps and r_min
 
     Ctrl-C ends it; what is finished is kept, and the same command goes on.
 

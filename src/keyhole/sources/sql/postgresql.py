@@ -163,6 +163,8 @@ class PostgreSQL:
 
 def _numbers(arrays: bytes, n_rows: int, n_columns: int) -> Floats:
     """Arrays of equal length, one after the other, as PostgreSQL sends them."""
+    if n_rows == 0:  # deleted since they were counted
+        return np.empty((0, n_columns))
     cells: AnyArray = np.ndarray(
         shape=(n_rows, n_columns),
         dtype=">f8",
