@@ -39,13 +39,13 @@ def main() -> None:
     save = asked.save or (None if asked.quick else RESULTS)
     results = json.loads(save.read_text()) if save is not None and save.exists() else {}
     results["machine"] = [{**_machine(), "tables": "small, a smoke run" if asked.quick else "full size"}]
-    for name in asked.only:
-        for threads in (1, 2) if name in WITH_TWO_THREADS and not asked.quick else (1,):
-            key = name if threads == 1 else f"{name}, 2 threads"
-            results[key] = _run(name, quick=asked.quick, threads=threads)
-            _show(key, results[key])
-            if save is not None:
-                save.write_text(json.dumps(results, indent=1) + "\n")
+    twice = [] if asked.quick else [(name, 2) for name in asked.only if name in WITH_TWO_THREADS]
+    for name, threads in [*((name, 1) for name in asked.only), *twice]:
+        key = name if threads == 1 else f"{name}, 2 threads"
+        results[key] = _run(name, quick=asked.quick, threads=threads)
+        _show(key, results[key])
+        if save is not None:
+            save.write_text(json.dumps(results, indent=1) + "\n")
     if save == RESULTS:
         importlib.import_module("page").write(results)
 

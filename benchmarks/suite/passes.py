@@ -27,7 +27,7 @@ LEARNERS = {
 
 
 def measure(*, quick: bool) -> list[Row]:
-    n, repeats = (5_000, 2) if quick else (100_000, 5)
+    n, repeats = (5_000, 2) if quick else (100_000, 3)
     warnings.simplefilter("ignore")  # convergence is judged by eye here, not by warnings
     rows = []
     for layout in LAYOUTS:
