@@ -3,8 +3,8 @@
     python benchmarks/stopping.py [--seeds 100] [--tolerance 0.01] [--save benchmarks/results/stopping.json]
 
 500 attributes, 25 non-zero coefficients at random places, unit noise, 50 attributes seen per example. For every seed
-it is noted when a run would end by itself; it goes on for another thousand examples, and the exact risk is compared. "kept" is
-the share of the seeds in which the thousand examples took away no more than the tolerance, as was said.
+it is noted when a run would end by itself; it goes on for another thousand examples, and the exact risk is compared.
+"kept" is the share of the seeds in which the thousand examples took away no more than the tolerance, as was said.
 """
 
 import argparse
@@ -12,7 +12,6 @@ import json
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
