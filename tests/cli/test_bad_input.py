@@ -166,7 +166,7 @@ def test_a_file_that_is_not_there_and_a_folder_are_told_apart(tmp_path, told):
     )
     assert told("fit", ".", "--target", "y") == (
         DATA,
-        "the data must be Parquet files, but nothing at . ends in .parquet, .parq, .pq.",
+        "the data must be Parquet files, but nothing at . ends in .parquet, .parq, .pq; check the path.",
     )
 
 

@@ -114,7 +114,10 @@ def test_the_first_round_costs_what_the_dry_run_said_also_from_shelves(tmp_path,
     ("data", "sentence"),
     [
         ("none/", "the data must be a file, but there is no none/; check the name."),
-        ("lake/*.csv", "the data must be Parquet files, but nothing at lake/*.csv ends in .parquet, .parq, .pq."),
+        (
+            "lake/*.csv",
+            "the data must be Parquet files, but nothing at lake/*.csv ends in .parquet, .parq, .pq; check the path.",
+        ),
         ("none/*.parquet", "the data must be Parquet files, but nothing at none/*.parquet ends in"),
         ("nowhere://bucket/x", "the data must be a URL that pyarrow or fsspec can open, not nowhere://bucket/x"),
     ],

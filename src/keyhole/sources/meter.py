@@ -24,7 +24,7 @@ Prices = PriceList | Sequence[float] | Mapping[str, float] | None
 class Stopped(Enum):
     """Why a run ended, as a sentence."""
 
-    FINISHED = "the learner has made all its updates"
+    FINISHED = "the learner is done"
     EXHAUSTED = "the source has too few examples left for the next query"
     MAX_EXAMPLES = "the next query would use more than max_examples"
     MAX_VALUES = "the next query would look at more than max_values"

@@ -3,47 +3,12 @@
 import asyncio
 import gc
 import threading
-from collections import Counter
 
-import numpy as np
 import pytest
+from paid_service import N, Service, X, Y, look_up, query, source_of
 
 import keyhole as kh
 from keyhole.sources.call import CallableSource
-from keyhole.testing import Collected
-
-N, D = 12, 5
-X = np.arange(N * D, dtype=float).reshape(N, D)
-Y = np.arange(N, dtype=float)
-
-
-def look_up(example, attributes):
-    return X[example, list(attributes)]
-
-
-def query(attributes, n):
-    return kh.Query(np.array(attributes, dtype=int), n, Collected())
-
-
-def source_of(fn, **settings):
-    return CallableSource(fn, **{"n_attributes": D, "targets": Y, "backoff": 0, **settings})
-
-
-class Service:
-    """Looks up, and writes down what it was asked; it fails as often as it is told to, example by example."""
-
-    def __init__(self, failures=()):
-        self.failures = dict(failures)
-        self.asked = []
-        self.sold = Counter()
-
-    def __call__(self, example, attributes):
-        self.asked.append((example, attributes))
-        if self.failures.get(example, 0) > 0:
-            self.failures[example] -= 1
-            raise ConnectionError("the line went dead")
-        self.sold.update((example, attribute) for attribute in attributes)
-        return look_up(example, attributes)
 
 
 def test_a_call_asks_for_one_example_and_for_the_attributes_of_the_query():

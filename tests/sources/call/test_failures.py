@@ -2,63 +2,15 @@
 
 import asyncio
 import threading
-from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paid_service import D, LooksOnce, N, Service, X, look_up, query, source_of
 
 import keyhole as kh
-from keyhole.sources.call import CallableSource
-from keyhole.testing import Collected
-
-N, D = 12, 5
-X = np.arange(N * D, dtype=float).reshape(N, D)
-Y = np.arange(N, dtype=float)
-
-
-def look_up(example, attributes):
-    return X[example, list(attributes)]
-
-
-def query(attributes, n):
-    return kh.Query(np.array(attributes, dtype=int), n, Collected())
-
-
-def source_of(fn, **settings):
-    return CallableSource(fn, **{"n_attributes": D, "targets": Y, "backoff": 0, **settings})
-
-
-class Service:
-    """Looks up, and writes down what it was asked; it fails as often as it is told to, example by example."""
-
-    def __init__(self, failures=()):
-        self.failures = dict(failures)
-        self.asked = []
-        self.sold = Counter()
-
-    def __call__(self, example, attributes):
-        self.asked.append((example, attributes))
-        if self.failures.get(example, 0) > 0:
-            self.failures[example] -= 1
-            raise ConnectionError("the line went dead")
-        self.sold.update((example, attribute) for attribute in attributes)
-        return look_up(example, attributes)
-
-
-@dataclass(frozen=True)
-class LooksOnce:
-    """Looks at everything of four examples."""
-
-    n_observed: int = D
-    n_nonzero_coefs: int = 1
-
-    def run(self, n_attributes, rng):
-        yield kh.Round([query(range(D), 4)])
-        return kh.Predictor([], [], n_attributes=n_attributes)
+from keyhole.sources.call.background import Background
 
 
 class Waits:
@@ -250,3 +202,27 @@ def test_whatever_fails_in_whatever_order_nothing_is_bought_twice(failures, quer
 
     assert set(service.sold.values()) <= {1}
     assert source.received == sum(service.sold.values())
+
+
+def test_ctrl_c_before_there_is_anything_to_wait_for_loses_no_answer(monkeypatch):
+    asked, go = threading.Event(), threading.Event()
+
+    def slow(example, attributes):
+        asked.set()
+        go.wait()
+        return look_up(example, attributes)
+
+    def interrupted(background, work):
+        started(background, work)
+        asked.wait()
+        go.set()
+        raise KeyboardInterrupt
+
+    started = Background.start
+    monkeypatch.setattr(Background, "start", interrupted)
+    source = source_of(slow)
+
+    with pytest.raises(KeyboardInterrupt):
+        source.answer(query([0, 1], 1))
+
+    assert source.received == 2

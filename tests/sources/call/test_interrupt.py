@@ -106,7 +106,7 @@ def test_after_ctrl_c_calls_under_way_are_waited_for_and_kept_and_no_others_begu
         stopped, billed, received, asked_later = json.loads(asked_later)
 
     assert {example for example, *_ in asked_later} == {2, 3, 4, 5}
-    assert stopped == "the learner has made all its updates"
+    assert stopped == "the learner is done"
     assert billed == received
     bought = [(example, attribute) for example, *attributes in asked + asked_later for attribute in attributes]
     assert len(bought) == len(set(bought)) == received

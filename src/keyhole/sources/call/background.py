@@ -33,6 +33,12 @@ class Background:
         """Have a short ``action`` done in the loop's thread."""
         self._loop.call_soon_threadsafe(action)
 
+    def catch_up(self) -> None:
+        """Wait until the loop has done what it was told so far."""
+        done = threading.Event()
+        self.tell(done.set)
+        done.wait()
+
 
 async def _stay(ready: "Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]") -> None:
     over = asyncio.Event()

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -96,17 +96,26 @@ class Caller:
             return []
         if self._background is None:
             self._background = Background()
-        halt = asyncio.Event()
-        done: Future[Failures] | None = None
+        halt, begun, ended = asyncio.Event(), threading.Event(), threading.Event()
+
+        async def work() -> Failures:
+            begun.set()
+            try:
+                return await self._do_all(errands, halt)
+            finally:
+                ended.set()
+
         try:
-            done = self._background.start(self._do_all(errands, halt))
-            return done.result()
-        except BaseException:  # Ctrl-C, or whatever else a signal brings
+            failures: Failures = self._background.start(work()).result()
+        except BaseException:  # Ctrl-C, or whatever else a signal brings, also before there is a result to wait for
             self._background.tell(halt.set)
+            self._background.catch_up()
             if self._under_way:
                 _log.warning("waiting for the calls under way, %d; Ctrl-C again gives them up", self._under_way)
-            wait([] if done is None else [done])
+            if begun.is_set():
+                ended.wait()
             raise
+        return failures
 
     async def _do_all(self, errands: Sequence[Errand], halt: asyncio.Event) -> Failures:
         failures: Failures = []

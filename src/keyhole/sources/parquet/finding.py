@@ -67,7 +67,9 @@ def _files_at(text: str, filesystem: Any) -> list[File]:
     else:
         raise Misuse(f"path must name a Parquet file, a folder or a glob, but there is nothing at {text}.")
     if not found:
-        raise Misuse(f"path must name Parquet files, but nothing at {text} ends in {', '.join(ENDINGS)}.")
+        raise Misuse(
+            f"path must name Parquet files, but nothing at {text} ends in {', '.join(ENDINGS)}; check the path."
+        )
     return sorted(found, key=lambda file: file.path)
 
 
