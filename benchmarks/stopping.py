@@ -17,6 +17,7 @@ import numpy as np
 
 import keyhole as kh
 from keyhole.learners.pursuit.budget import Budget
+from keyhole.learners.pursuit.evidence import Seen
 from keyhole.learners.pursuit.hunt import Hunt
 
 DESIGNS: dict[str, dict[str, float]] = {
@@ -35,10 +36,9 @@ def one_seed(seed: int, design: str, size: str, tolerance: float) -> tuple[int, 
     hunt = Hunt(500, SIZES[size], Budget.of_looks(50, 500, SIZES[size]), np.random.default_rng(seed))
     stopped, risk = 0, np.inf
     while hunt.n < 100_000 and not (stopped and hunt.n >= stopped + 1_000):
-        attributes, n = hunt.choose()
-        hunt.absorb(attributes, source.answer(kh.Query(attributes, n, hunt.question(attributes))).value)
-        if hunt.n >= hunt.decide_at:
-            hunt.decide()
+        blocks, n = hunt.choose()
+        questions = zip(blocks, hunt.questions(blocks), strict=True)
+        hunt.absorb([Seen(a, source.answer(kh.Query(a, n, question)).value) for a, question in questions])
         if not stopped and hunt.converged(tolerance):
             stopped, risk = hunt.n, source.risk(hunt.published) / source.noise_floor
     later = source.risk(hunt.published) / source.noise_floor

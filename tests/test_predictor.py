@@ -129,6 +129,16 @@ def test_a_needed_value_that_is_not_finite_is_refused_with_its_place(kind, value
         PLAIN.predict(kind(spoiled))
 
 
+def test_a_needed_value_that_is_not_finite_is_refused_even_where_its_coefficient_is_zero():
+    with pytest.raises(kh.BadData, match="'x0' of example 1 is nan"):
+        kh.Predictor([0, 1], [0.0, 1.0]).predict(np.array([[1.0, 1.0], [np.nan, 1.0]]))
+
+
+def test_infinite_values_that_cancel_are_refused():
+    with pytest.raises(kh.BadData, match="'x0' of example 0 is inf"):
+        kh.Predictor([0, 1], [1.0, 1.0]).predict(np.array([[np.inf, -np.inf]]))
+
+
 def test_a_needed_value_that_is_not_finite_is_called_by_its_name():
     frame = FRAMES["polars"](NAMES).with_columns(pl.Series("größe", [4.0, None, -3.0]))
 

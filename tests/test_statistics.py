@@ -92,3 +92,27 @@ def test_a_huge_offset_costs_no_digits_of_the_spread():
     first, second = in_two(far, 3)
 
     np.testing.assert_allclose((statistic(first) + statistic(second)).spread, statistic(near).spread, rtol=1e-6)
+
+
+def test_a_huge_offset_costs_no_digits_of_the_products():
+    far = some_block(n=50, offset=1e8)
+    X = far.values - 1e8  # exact
+    r = X[:, 1] * 1.5 - X[:, 2] + 0.25 - far.targets
+    there = kh.Predictor([2, 3], [1.5, -1.0], intercept=0.25 - 0.5e8, n_attributes=5)  # the same model, seen from afar
+
+    sums = ResidualMoments(there, np.arange(5.0), np.full(5, 1e8))(far)
+
+    np.testing.assert_allclose(sums.cross, (r - r.mean()) @ (X - X.mean(axis=0)), rtol=1e-9)
+    np.testing.assert_allclose(sums.residual_spread, 50 * r.var(), rtol=1e-9)
+    np.testing.assert_allclose(sums.residual_mean, r.mean(), atol=1e-7)
+    np.testing.assert_allclose(sums.along_probe, np.sum((X @ [0.0, 2.0, 3.0]) ** 2), rtol=1e-7)
+
+
+def test_a_statistic_leaves_the_block_as_it_was():
+    block = some_block()
+    values, targets = block.values.copy(), block.targets.copy()
+
+    ResidualMoments(PREDICTOR, np.arange(5.0), np.ones(5))(block)
+
+    assert block.values.tolist() == values.tolist()
+    assert block.targets.tolist() == targets.tolist()

@@ -14,7 +14,6 @@ from keyhole.query import Learner, Round, Run
 from keyhole.result import Record, Result
 from keyhole.schedule import whole
 from keyhole.sources import Bill, Limits, Meter, Prices, Source, Stopped
-from keyhole.sources.source import add
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,11 +160,11 @@ class Session:
         """
         try:
             while self._round is not None:
-                stopped = self._answer_next(meter, in_pieces=in_pieces)
-                if stopped is None and len(self._answers) == len(self._round.queries):
+                stopped = self._answer_round(meter, bar, in_pieces=in_pieces)
+                if stopped is None:
                     stopped = self._finish_round(meter, callbacks)
                 if bar is not None:
-                    bar.show(meter.examples, meter.values, meter.cost, self.predictor.attributes.size)
+                    self._show(bar, meter)
                 if stopped is not None:
                     return stopped
         except KeyboardInterrupt:
@@ -195,31 +194,36 @@ class Session:
                 f"but the source has n_samples={examples}; use smaller batches, more passes or a larger n_observed."
             )
 
-    def _answer_next(self, meter: Meter, *, in_pieces: bool) -> Stopped | None:
-        """Have the next query answered, or say what stands in the way."""
+    def _answer_round(self, meter: Meter, bar: Bar | None, *, in_pieces: bool) -> Stopped | None:
+        """Have the queries answered that still are to be, or say what stands in the way."""
         assert self._round is not None  # noqa: S101
-        if not self._answers and self._part is None:
-            meter.announce(self._round.queries)
-        query = self._round.queries[len(self._answers)]
-        missing = query.n_examples - self._part_examples
-        remaining = meter.remaining()
-        if remaining is not None and remaining < missing:
-            if not in_pieces or remaining == 0:
+        queries, answers = self._round.queries, self._answers
+        if not answers and self._part is None:
+            meter.announce(queries)
+        for query in queries[len(answers) :]:
+            if bar is not None and answers:
+                self._show(bar, meter)
+            missing = query.n_examples - self._part_examples
+            remaining = meter.remaining()
+            if remaining is not None and remaining < missing:
+                if not in_pieces or remaining == 0:
+                    return Stopped.EXHAUSTED
+                missing = remaining
+            # Learners that go example by example ask a query for each; to copy it only where it must differ is felt.
+            answer = meter.ask(query if missing == query.n_examples else replace(query, n_examples=missing))
+            if isinstance(answer, Stopped):
+                return answer
+            self._part_examples += answer.n_examples
+            if answer.n_examples:
+                self._part = answer.value if self._part is None else self._part + answer.value
+            if self._part_examples < query.n_examples:
                 return Stopped.EXHAUSTED
-            missing = remaining
-        # Learners that go example by example ask a query for each; to copy it only where it must differ is felt there.
-        piece = query if missing == query.n_examples else replace(query, n_examples=missing)
-        answer = meter.ask(piece)
-        if isinstance(answer, Stopped):
-            return answer
-        self._part_examples += answer.n_examples
-        if answer.n_examples:
-            self._part = add(self._part, answer.value)
-        if self._part_examples < query.n_examples:
-            return Stopped.EXHAUSTED
-        self._answers.append(self._part)
-        self._part, self._part_examples = None, 0
+            answers.append(self._part)
+            self._part, self._part_examples = None, 0
         return None
+
+    def _show(self, bar: Bar, meter: Meter) -> None:
+        bar.show(meter.examples, meter.values, meter.cost, self.predictor.attributes.size)
 
     def _finish_round(self, meter: Meter, callbacks: Sequence[Callback]) -> Stopped | None:
         """Hand the round's answers to the learner, trace its new predictor, and ask the callbacks."""

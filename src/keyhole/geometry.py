@@ -17,7 +17,7 @@ from keyhole import theory
 from keyhole.arrays import Floats
 from keyhole.errors import Misuse
 from keyhole.predictor import Predictor
-from keyhole.query import Query, Statistic
+from keyhole.query import Query
 from keyhole.schedule import Schedule, at, check, positive
 from keyhole.statistics import Gradient, ResidualMoments, ResidualSums
 
@@ -31,8 +31,8 @@ class Geometry(Protocol):
     def predictor(self, theta: Floats) -> Predictor:
         """theta, with the intercept as it stands."""
 
-    def statistic(self, theta: Floats) -> Statistic:
-        """What to ask of the examples when theta stands."""
+    def statistic(self, theta: Floats) -> Gradient | ResidualMoments:
+        """What to ask of the examples when theta stands, and of the predictor that goes with it."""
 
     def absorb(self, queries: Sequence[Query], answers: Sequence[Any]) -> None:
         """Take in the answers of a round before its gradients are used."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -67,12 +68,13 @@ class Predictor:
         self._check()
 
     def _check(self) -> None:
+        # A learner publishes one with every update; to count is half the cost of `any` and `all` there.
         if self.attributes.size != self.coef.size or (self.names is not None and len(self.names) != self.coef.size):
             raise Misuse(
                 f"a predictor has one coefficient (and name) per attribute, "
                 f"not {self.coef.size} for {self.attributes.size}."
             )
-        if np.any(np.diff(self.attributes) <= 0):
+        if np.count_nonzero(self.attributes[1:] <= self.attributes[:-1]):
             raise Misuse(
                 f"a predictor's attributes are distinct and ascending, not {self.attributes.tolist()}; sort them."
             )
@@ -82,13 +84,13 @@ class Predictor:
             )
         if self.names is not None and len(set(self.names)) != len(self.names):
             raise Misuse(f"a predictor's names are distinct, but two of {_listed(self.names)} are the same.")
-        if not (np.isfinite(self.coef).all() and np.isfinite(self.intercept)):
+        if np.count_nonzero(np.isfinite(self.coef)) < self.coef.size or not isfinite(self.intercept):
             raise Misuse("a predictor's coefficients and intercept are finite numbers, but one is not.")
 
     @classmethod
     def from_dense(cls, theta: Floats, intercept: float = 0.0) -> "Predictor":
         """The predictor whose coefficients are the non-zero entries of ``theta``."""
-        attributes = np.flatnonzero(theta)
+        attributes = (theta != 0).nonzero()[0]
         return cls(attributes, theta[attributes], intercept, theta.size)
 
     def to_dense(self) -> Floats:
@@ -117,6 +119,15 @@ class Predictor:
         table = as_table(X)
         columns = self._columns(table)
         needed = table.read(slice(0, table.shape[0]), columns)
+        with np.errstate(invalid="ignore"):
+            predictions = needed @ self.coef + self.intercept
+        # A value that is no number makes its prediction none, unless the product skips a coefficient that is zero.
+        if not (np.isfinite(predictions).all() and self.coef.all()):
+            self._refuse_unusable(needed)
+        return predictions
+
+    def _refuse_unusable(self, needed: Floats) -> None:
+        """Name the first value that is no finite number, if there is any."""
         bad = np.argwhere(~np.isfinite(needed))
         if bad.size:
             example, place = bad[0]
@@ -124,7 +135,6 @@ class Predictor:
                 f"a value that is needed must be a finite number, but {self.labels()[place]!r} of example {example} is "
                 f"{needed[example, place]}; fill it in or leave the example out."
             )
-        return needed @ self.coef + self.intercept
 
     def _columns(self, table: Table) -> Ints:
         """Where in ``table`` the needed attributes stand."""

@@ -42,6 +42,8 @@ class RunningScale:
     def squares(self) -> Floats:
         """The mean square of every attribute, never 0."""
         seen = self._squares > 0
+        if seen.all():
+            return self._squares / self._looks
         if not seen.any():
             return np.ones_like(self._squares)
         squares = np.full_like(self._squares, np.mean(self._squares[seen] / self._looks[seen]))

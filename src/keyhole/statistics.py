@@ -1,5 +1,6 @@
 """Sums over examples that learners ask for. Each adds up: the sum for two blocks is the sum of their sums."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -12,8 +13,22 @@ from keyhole.query import Block
 
 def residuals(predictor: Predictor, block: Block) -> Floats:
     """theta.x - y of every example; the block must show all attributes of ``predictor``."""
-    places = np.searchsorted(block.attributes, predictor.attributes)
-    return block.values[:, places] @ predictor.coef + predictor.intercept - block.targets
+    values, coef = block.values, predictor.coef
+    if 4 * coef.size < block.attributes.size:  # few of many: here it does pay to copy them out
+        values = values[:, block.attributes.searchsorted(predictor.attributes)]
+    else:
+        coef = _coef_on(block.attributes, predictor)
+    return values @ coef + predictor.intercept - block.targets
+
+
+def _coef_on(attributes: Ints, predictor: Predictor) -> Floats:
+    """The predictor's coefficients on ``attributes``, zeros included.
+
+    Measured: to multiply half of 50 columns by zero is 4x faster than to copy the other half out of the block.
+    """
+    coef = np.zeros(attributes.size)
+    coef[attributes.searchsorted(predictor.attributes)] = predictor.coef
+    return coef
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,23 +61,28 @@ class ResidualMoments:
 
     def __call__(self, block: Block) -> "ResidualSums":
         """The sums over ``block``."""
-        r = residuals(self.predictor, block)
-        mean = np.add.reduce(block.values, axis=0) / r.size
+        # A block is small, a hundred examples or so: calls count as much as cells, and `dot` is the cheapest of them.
+        n, attributes = block.targets.size, block.attributes
+        theta, v = _coef_on(attributes, self.predictor), self.probe[attributes]
+        ones = np.ones(n)
+        mean = ones.dot(block.values) / n
         centred = block.values - mean
-        v = self.probe[block.attributes]
-        along = centred @ v + (mean - self.centre[block.attributes]) @ v
-        target_mean, target_spread, _ = _about_mean(block.targets)
-        residual_mean, residual_spread, from_mean = _about_mean(r)
+        target_mean, target_spread, from_target_mean = _about_mean(block.targets)
+        # Columns with mean zero add up to something with mean zero, but for the rounding.
+        rounding, residual_spread, from_mean = _about_mean(centred.dot(theta) - from_target_mean)
+        along = centred.dot(v) + (mean - self.centre[attributes]).dot(v)
+        cross = from_mean.dot(centred)
+        squares = np.square(centred, out=centred)  # in its place: nobody needs it any more
         return ResidualSums(
-            n=r.size,
+            n=n,
             mean=mean,
-            spread=np.einsum("ij,ij->j", centred, centred),
+            spread=ones.dot(squares),
             target_mean=target_mean,
             target_spread=target_spread,
-            residual_mean=residual_mean,
+            residual_mean=float(mean.dot(theta)) + self.predictor.intercept - target_mean + rounding,
             residual_spread=residual_spread,
-            cross=from_mean @ centred,
-            along_probe=float(along @ along),
+            cross=cross,
+            along_probe=float(along.dot(along)),
         )
 
 
@@ -71,7 +91,7 @@ def _about_mean(values: Floats) -> tuple[float, float, Floats]:
     # A block may be small, and `mean` and `sum` cost several times what they add up: this is what they do inside.
     mean = float(np.add.reduce(values)) / values.size
     differences = values - mean
-    return mean, float(np.add.reduce(differences * differences)), differences
+    return mean, float(differences.dot(differences)), differences
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,6 +160,19 @@ class MomentSums:
         pairs = None if self.pairs is None and other.pairs is None else self.shown() + other.shown()
         return MomentSums(n, self.mean + share * shift, products, pairs)
 
+    @classmethod
+    def over(cls, parts: Sequence["MomentSums"]) -> "MomentSums":
+        """The sums over all examples of the parts."""
+        n = np.array([part.n for part in parts])
+        means = np.array([part.mean for part in parts])
+        mean = (n / n.sum()) @ means
+        # Joining centred sums costs the squared distance of their centres (Chan, Golub & LeVeque 1983).
+        shift = means - mean
+        products = np.add.reduce([part.products for part in parts]) + (n[:, None] * shift).T @ shift
+        whole = all(part.pairs is None for part in parts)
+        pairs = None if whole else np.add.reduce([part.shown() for part in parts])
+        return cls(int(n.sum()), mean, products, pairs)
+
     def shown(self) -> Floats:
         """How many examples show both of two columns."""
         return np.full(self.products.shape, float(self.n)) if self.pairs is None else self.pairs
@@ -186,20 +219,33 @@ class FitMoments:
 
     def __call__(self, block: Block) -> "FitSums":
         """The sums over ``block``."""
-        moments = Moments()(block)
-        if np.isnan(moments.mean).any():
+        mean = np.add.reduce(block.values, axis=0) / block.targets.size
+        pairs = None
+        if np.isnan(mean).any():
             block, pairs = self._filled(block)
-            moments = replace(Moments()(block), pairs=pairs)
-        e = -residuals(self.predictor, block)
-        centred = block.values - moments.mean[:-1]
+            mean = np.add.reduce(block.values, axis=0) / block.targets.size
+        mean = np.append(mean, np.add.reduce(block.targets) / block.targets.size)
+        centred = np.empty((block.targets.size, mean.size))
+        np.subtract(block.values, mean[:-1], out=centred[:, :-1])
+        np.subtract(block.targets, mean[-1], out=centred[:, -1])
+        e = self._residuals(block.attributes, mean, centred)
+        ee = e * e
+        ex, ee_x = np.stack([e, ee]) @ centred[:, :-1]
         return FitSums(
-            moments=moments,
-            e=float(e.sum()),
-            ee=float(e @ e),
-            ex=e @ centred,
-            ee_x=e**2 @ centred,
-            ee_xx=e**2 @ centred**2,
+            moments=MomentSums(e.size, mean, centred.T @ centred, pairs),
+            e=float(np.add.reduce(e)),
+            ee=float(np.add.reduce(ee)),
+            ex=ex,
+            ee_x=ee_x,
+            ee_xx=ee @ np.square(centred[:, :-1], out=centred[:, :-1]),
         )
+
+    def _residuals(self, attributes: Ints, mean: Floats, centred: Floats) -> Floats:
+        """y - theta.x, where the last column of ``centred`` is y and all are measured from ``mean``."""
+        direction = np.zeros(mean.size)
+        direction[np.searchsorted(attributes, self.predictor.attributes)] = -self.predictor.coef
+        direction[-1] = 1.0
+        return centred @ direction + (mean @ direction - self.predictor.intercept)
 
     def _filled(self, block: Block) -> tuple[Block, Floats]:
         """The block without holes, and how many of its examples show both of two columns, the target last."""
@@ -223,16 +269,28 @@ class FitSums:
     ee_xx: Floats
 
     def __add__(self, other: "FitSums") -> "FitSums":
-        moments = self.moments + other.moments
-        mine, theirs = self._about(moments.mean[:-1]), other._about(moments.mean[:-1])
-        ex, ee_x, ee_xx = (a + b for a, b in zip(mine, theirs, strict=True))
-        return FitSums(moments, self.e + other.e, self.ee + other.ee, ex, ee_x, ee_xx)
+        return FitSums.over([self, other])
 
-    def _about(self, mean: Floats) -> tuple[Floats, Floats, Floats]:
-        """ex, ee_x and ee_xx measured from another mean."""
-        step = self.moments.mean[:-1] - mean
-        return (
-            self.ex + step * self.e,
-            self.ee_x + step * self.ee,
-            self.ee_xx + 2 * step * self.ee_x + step**2 * self.ee,
+    @classmethod
+    def over(cls, parts: Sequence["FitSums"]) -> "FitSums":
+        """The sums over all examples of the parts."""
+        if len(parts) == 1:
+            return parts[0]
+        moments = MomentSums.over([part.moments for part in parts])
+        step = np.array([part.moments.mean[:-1] for part in parts]) - moments.mean[:-1]
+        e, ee = np.array([part.e for part in parts]), np.array([part.ee for part in parts])
+        ex, ee_x = np.array([part.ex for part in parts]), np.array([part.ee_x for part in parts])
+        ee_xx = np.array([part.ee_xx for part in parts])
+        return cls(  # about the mean of all: Sum e (x - m) = Sum e (x - m_k) + (m_k - m) Sum e, and so on
+            moments,
+            float(e.sum()),
+            float(ee.sum()),
+            ex.sum(axis=0) + e @ step,
+            ee_x.sum(axis=0) + ee @ step,
+            (ee_xx + 2 * step * ee_x).sum(axis=0) + ee @ step**2,
         )
+
+    def on(self, columns: Ints) -> "FitSums":
+        """The sums for some of the attributes, in this order."""
+        moments = self.moments.on(np.append(columns, self.ex.size))
+        return FitSums(moments, self.e, self.ee, self.ex[columns], self.ee_x[columns], self.ee_xx[columns])

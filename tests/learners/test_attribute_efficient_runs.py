@@ -60,16 +60,16 @@ class TestDDAELRWithARefit(LearnerContract):
 
 
 class Subsets:
-    """A generator that chooses the subset it was told, and draws for the inner product from the middle."""
+    """A generator whose numbers are smallest for the subset it was told, and for the inner product in the middle."""
 
     def __init__(self, subset):
-        self.subset = np.array(subset)
+        self.subset = list(subset)
 
-    def choice(self, *_, **__):
-        return self.subset
-
-    def random(self, n):
-        return np.full(n, 0.5)
+    def random(self, size):
+        numbers = np.full(size, 0.5)
+        if size[1] == 4:
+            numbers[:, self.subset] = 0.1
+        return numbers
 
 
 def test_the_first_step_of_aer_is_along_y_x_on_average_over_every_subset():
@@ -93,11 +93,13 @@ def test_aer_is_the_papers_loop_straight_down_the_page():
     rng, w, total, G2 = np.random.default_rng(6), np.zeros(7), np.zeros(7), 0.0
     seen, targets = [[] for _ in range(7)], []
     for t, (row, target) in enumerate(zip(X, y, strict=True), start=1):
-        C = rng.choice(7, 2, replace=False, shuffle=False)
+        if t % 16 == 1:  # drawn for 16 examples at once
+            order, uniforms = np.argsort(rng.random((16, 7)), axis=1), rng.random((16, 2))
+        C = order[(t - 1) % 16, :2]
         j, yhat = [], 0.0
         if w.any():
             cumulative = np.cumsum(np.abs(w))
-            j = [int(np.argmax(cumulative > u * cumulative[-1])) for u in rng.random(2)]
+            j = [int(np.argmax(cumulative > u * cumulative[-1])) for u in uniforms[(t - 1) % 16]]
             yhat = np.mean([cumulative[-1] * np.sign(w[i]) * row[i] for i in j])
         for i in {*C.tolist(), *j}:
             seen[i].append(row[i] ** 2)

@@ -8,7 +8,7 @@ import keyhole as kh
 from keyhole.explanation import MOVES, Standing
 from keyhole.learners.pursuit.budget import Budget
 from keyhole.learners.pursuit.constants import MAX_EPOCHS
-from keyhole.learners.pursuit.evidence import Core, Evidence
+from keyhole.learners.pursuit.evidence import Core, Evidence, Seen
 from keyhole.learners.pursuit.hunt import Hunt, squared_error
 from keyhole.learners.pursuit.seats import Brought, Seats
 from keyhole.learners.pursuit.stepwise import Stepwise, sweep
@@ -46,6 +46,18 @@ def answer(X, y, attributes, model=None):
     return FitMoments(model)(Block(np.array(attributes), X[:, attributes], y))
 
 
+def seen(X, y, attributes, model=None):
+    return Seen(np.array(attributes), answer(X, y, attributes, model))
+
+
+def ask(source, hunt):
+    """One round; `hunt` takes its decisions by itself."""
+    blocks, n = hunt.choose()
+    questions = zip(blocks, hunt.questions(blocks), strict=True)
+    hunt.absorb([Seen(a, source.answer(kh.Query(a, n, question)).value) for a, question in questions])
+    return blocks
+
+
 def ordinary_least_squares(X, y):
     """Coefficients and t statistics by the textbook, with a constant."""
     A = np.column_stack([X, np.ones(len(y))])
@@ -60,7 +72,7 @@ def seated(members, *blocks):
     for j in members:
         seats.sit(j, NOTHING)
     for X, y in blocks:
-        seats.add(np.arange(X.shape[1]), answer(X, y, range(X.shape[1])))
+        seats.add(seen(X, y, range(X.shape[1])))
     return seats
 
 
@@ -125,9 +137,9 @@ def test_a_newcomer_does_not_throw_away_what_was_seen_before_it_sat_down():
     seats = Seats()
     for j in (0, 1):
         seats.sit(j, NOTHING)
-    seats.add(np.arange(2), answer(X[:100], y[:100], [0, 1]))
+    seats.add(seen(X[:100], y[:100], [0, 1]))
     seats.sit(2, NOTHING)
-    seats.add(np.arange(3), answer(X[100:], y[100:], [0, 1, 2]))
+    seats.add(seen(X[100:], y[100:], [0, 1, 2]))
 
     completed = seats.completed()
 
@@ -159,11 +171,11 @@ def test_there_are_never_more_epochs_than_allowed_and_the_newest_is_never_joined
     for j in range(40):
         seats.sit(j, NOTHING)
         X = rng.normal(size=(5, 40))
-        seats.add(np.arange(40), answer(X, X[:, 0], range(40)))
+        seats.add(seen(X, X[:, 0], range(40)))
 
     assert len(seats.epochs) == MAX_EPOCHS
-    assert len(seats.epochs[-1].members) == 40
-    assert sum(epoch.sums.n for epoch in seats.epochs) == 200
+    assert seats.epochs[-1].mean.size == 1 + 40
+    assert sum(epoch.n for epoch in seats.epochs) == 200
 
 
 def test_with_everything_seen_the_score_of_a_scout_is_that_of_a_partial_regression():
@@ -173,9 +185,10 @@ def test_with_everything_seen_the_score_of_a_scout_is_that_of_a_partial_regressi
     evidence = Evidence(6, 4)
     for j in (0, 1):
         evidence.open(j, [0][:j])
-    evidence.add(np.arange(6), [0, 1], answer(X, y, range(6), model), weight=1.0)
+    block = seen(X, y, range(6), model)
+    evidence.add([block], block, [0, 1], weight=1.0)
     gram = np.cov(X[:, :2].T)
-    core = Core([0, 1], coef[:2], float(coef[2]), gram, np.linalg.inv(gram))
+    core = Core([0, 1], coef[:2], float(coef[2]), np.diag(gram), np.linalg.inv(gram))
 
     scores = evidence.scores(np.array([2, 3]), core)
 
@@ -190,7 +203,7 @@ def test_squared_errors_come_out_of_the_moments():
     X, y = correlated()
     predictor = kh.Predictor([1, 4], [0.5, -1.0], 2.0, 6)
 
-    found = squared_error(predictor, np.arange(6), answer(X, y, range(6)))
+    found = squared_error(predictor, seen(X, y, range(6)))
 
     assert found == pytest.approx(np.sum((y - predictor.predict(X)) ** 2))
 
@@ -300,14 +313,8 @@ def test_attributes_move_between_standings_as_the_table_says():
     hunt = Hunt(60, 6, Budget.of_looks(15, 60, 6), np.random.default_rng(0))
     before, seen = [Standing.UNSEEN] * 60, set()
 
-    decide_at = 0.0
     while hunt.n < 3_000:
-        attributes, n = hunt.choose()
-        query = kh.Query(attributes, n, hunt.question(attributes))
-        hunt.absorb(attributes, source.answer(query).value)
-        if hunt.n >= decide_at:
-            hunt.decide()
-            decide_at = 1.05 * hunt.n
+        ask(source, hunt)
         after = [hunt._standing_of(j) for j in range(60)]
         seen |= set(zip(before, after, strict=True))
         before = after
@@ -321,9 +328,7 @@ def test_memory_does_not_grow_with_the_number_of_examples():
     source = kh.SyntheticSource.sparse(200, 10, seed=0)
     hunt = Hunt(200, 10, Budget.of_looks(20, 200, 10), np.random.default_rng(0))
     for _ in range(300):
-        attributes, n = hunt.choose()
-        hunt.absorb(attributes, source.answer(kh.Query(attributes, n, hunt.question(attributes))).value)
-        hunt.decide()
+        ask(source, hunt)
 
     numbers = sum(value.size for value in vars(hunt.evidence).values() if isinstance(value, np.ndarray))
     assert numbers <= 200 * (4 * 20 + 8)

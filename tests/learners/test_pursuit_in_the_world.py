@@ -10,6 +10,7 @@ from scipy import stats
 import keyhole as kh
 from keyhole.learners.pursuit.bound import coefficient_error, undiscovered
 from keyhole.learners.pursuit.budget import Budget
+from keyhole.learners.pursuit.evidence import Seen
 from keyhole.learners.pursuit.hunt import Hunt
 from keyhole.query import Block
 from keyhole.statistics import FitMoments
@@ -277,12 +278,14 @@ def test_without_being_asked_it_goes_on_to_the_end():
 def test_the_scouts_of_one_block_come_from_one_shelf():
     source = kh.SyntheticSource.sparse(300, 4, seed=0)
     hunt = Hunt(300, 4, Budget.of_looks(20, 300, 4), np.random.default_rng(0), shelves=6)
-    for _ in range(120):
-        attributes, n = hunt.choose()
-        scouts = np.setdiff1d(attributes, hunt._always())
-        assert np.unique(scouts // 50).size == 1
-        hunt.absorb(attributes, source.answer(kh.Query(attributes, n, hunt.question(attributes))).value)
-        hunt.decide()
+    while hunt.n < 2_000:
+        always = hunt._always()
+        blocks, n = hunt.choose()
+        scouts = [np.setdiff1d(attributes, always) for attributes in blocks]
+        assert all(np.unique(party // 50).size == 1 for party in scouts)
+        assert np.unique(np.concatenate(scouts)).size == sum(party.size for party in scouts)
+        questions = zip(blocks, hunt.questions(blocks), strict=True)
+        hunt.absorb([Seen(a, source.answer(kh.Query(a, n, question)).value) for a, question in questions])
 
     assert hunt.published.attributes.tolist() == np.flatnonzero(source.coef).tolist()
 

@@ -192,3 +192,27 @@ def test_whole_numbers_of_every_kind_count_attributes_and_examples():
 
     assert meter.bill.examples == 7
     assert meter.bill.per_attribute.tolist() == [0, 5, 0, 0, 5, 0]
+
+
+def test_single_examples_are_counted_exactly_however_many_there_are_and_whenever_the_bill_is_read():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(700, D)), rng.normal(size=700)
+    meter, looks = Meter(kh.ArraySource(X, y), n_observed=ALLOWED), np.zeros(D, dtype=int)
+
+    for i in range(600):
+        attributes = np.sort(rng.choice(D, ALLOWED, replace=False))
+        meter.answer(Query(attributes, 1, Collected()))
+        looks[attributes] += 1
+        attributes[:] = 0  # whatever becomes of it afterwards
+        if i in (0, 255, 256, 300):
+            assert meter.bill.per_attribute.tolist() == looks.tolist()
+
+    assert meter.bill.per_attribute.tolist() == looks.tolist()
+    assert meter.bill.values == looks.sum() == meter.bill.cost
+
+
+def test_values_too_large_to_be_squared_are_refused_without_a_warning():
+    source = kh.ArraySource(np.full((3, 2), 1e200), np.full(3, -1e200))
+
+    with pytest.raises(kh.BadData, match=r"of at most 1e\+150 in magnitude"):
+        source.answer(Query(np.array([0, 1]), 1, Collected()))

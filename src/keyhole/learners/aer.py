@@ -6,14 +6,15 @@ what is published is truncated.
 """
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from keyhole.arrays import Floats, Ints
+from keyhole.arrays import AnyArray, Floats, Ints
 from keyhole.errors import Misuse
+from keyhole.learners.dual_averaging import subsets
 from keyhole.learners.single_looks import SingleLooks
 from keyhole.predictor import Predictor
 from keyhole.query import Query, Round, Run
@@ -24,6 +25,9 @@ from keyhole.threshold import hard_threshold
 
 #: What is asked of single examples.
 EXAMPLES = Examples()
+
+#: Draws that depend on no answer are made for so many examples at once; one by one they would cost as much as a step.
+LOT = 16
 
 
 def due(t: int) -> bool:
@@ -40,20 +44,22 @@ def draw(cumulative: Floats, uniforms: Floats) -> Ints:
     array([1, 1, 3, 3])
     """
     # The factor keeps a product that rounds up from falling off the end.
-    drawn: Ints = cumulative.searchsorted(uniforms * (cumulative[-1] * (1 - 2.0**-52)), side="right")
+    drawn: Ints = cumulative.searchsorted(uniforms * (cumulative.item(-1) * (1 - 2.0**-52)), side="right")
     return drawn
 
 
-def inner_product(w: Floats, weights: Floats, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
-    """Attributes j to look at, and factors c, such that c.x[j] is w.x on average: n draws in proportion to ``weights``.
+def inner_product(w: Floats, weights: Floats, uniforms: Floats) -> tuple[Ints, Floats]:
+    """Attributes j to look at, and factors c, such that c.x[j] is w.x on average.
 
-    ``weights`` must not be 0 where ``w`` is not. Where w = 0 there is nothing to look at.
+    One is drawn per number in [0, 1), in proportion to ``weights``, which must not be 0 where ``w`` is not. Where w = 0
+    there is nothing to look at.
     """
     cumulative = weights.cumsum()
-    if not cumulative[-1] > 0:
+    total: float = cumulative.item(-1)
+    if not total > 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0)
-    j = draw(cumulative, rng.random(n))
-    return j, w[j] / weights[j] * (cumulative[-1] / n)
+    j = draw(cumulative, uniforms)
+    return j, w[j] / weights[j] * (total / j.size)
 
 
 def distinct(n_attributes: int, first: Ints, second: Ints) -> Ints:
@@ -70,7 +76,7 @@ def into_ball(w: Floats, radius: float) -> Floats:
     >>> into_ball(np.array([3.0, 4.0]), 1.0)
     array([0.6, 0.8])
     """
-    norm = math.sqrt(w @ w)
+    norm = math.sqrt(w.dot(w))
     return w * (radius / norm) if norm > radius else w
 
 
@@ -259,29 +265,38 @@ class AER:
         k, l = split(self.n_observed, self.inner_share)
         scale, publication, published = SingleLooks(n_attributes), Publication(self), None
         w, total, x = np.zeros(n_attributes), np.zeros(n_attributes), np.zeros(n_attributes)
-        t, B, squares = 0, 0.0, 0.0
-        while True:
-            t += 1
-            C = rng.choice(n_attributes, k, replace=False, shuffle=False)
-            j, c = inner_product(w, np.abs(w), l, rng)
-            seen = distinct(n_attributes, C, j)
+        B, squares = 0.0, 0.0
+        for t, (C, looked_at, uniforms) in enumerate(drawn_ahead(rng, n_attributes, k, l), start=1):
+            j, c = inner_product(w, np.abs(w), uniforms)
+            looked_at[j] = True
+            seen = looked_at.nonzero()[0]
             [rows] = yield Round([Query(seen, 1, EXAMPLES)], published)
-            y = float(rows.targets[0])
-            scale.note(seen, rows.values[0], y)
-            x[seen] = rows.values[0]
-            g = 2 * (float(c @ x[j]) - y) * (n_attributes / k) * x[C]
-            squares += float(g @ g)
+            values, y = rows.values[0], rows.targets.item(0)
+            scale.note(seen, values, y)
+            x[seen] = values
+            g = 2 * (float(c.dot(x[j])) - y) * (n_attributes / k) * x[C]
+            squares += float(g.dot(g))
             if due(t):
                 B = self.radius * unit_of(scale)
             lambda_ = self.regularisation * pegasos_lambda(math.sqrt(squares / t), B, self.horizon or t)
             w *= 1 - 1 / t
             if lambda_ > 0:  # all targets were 0 otherwise, and so is g
-                w[C] -= g / (lambda_ * t)
+                w[C] = w[C] - g / (lambda_ * t)
             w = into_ball(w, B)
             total += w
             published = None
             if due(t):
                 published = yield from publication.of(total / t if self.output == "average" else w, t)
+        raise AssertionError("the draws have no end")
+
+
+def drawn_ahead(rng: np.random.Generator, d: int, k: int, l: int) -> Iterator[tuple[Ints, AnyArray, Floats]]:
+    """For one example after the other: k different attributes, where they are among all d, and l uniform numbers."""
+    while True:
+        drawn = subsets(rng, np.arange(d), k, LOT)
+        among_all = np.zeros((LOT, d), dtype=bool)
+        np.put_along_axis(among_all, drawn, values=True, axis=1)
+        yield from zip(drawn, among_all, rng.random((LOT, l)), strict=True)
 
 
 def pegasos_lambda(G: float, B: float, m: int) -> float:

@@ -10,6 +10,7 @@ so far, and so is the target: h stays in raw units, and the norms of the papers 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,13 +48,14 @@ def dense_gradient(x: Floats, y: float, w: Floats, top: AnyArray, p: tuple[float
     divided by the probability of seeing it; written as sums, that takes O(s').
     """
     p_1, p_2 = p
-    b = x * w
-    drawn = b * ~top
+    drawn = x * w
+    drawn[top] = 0.0
     sum_drawn = float(np.add.reduce(drawn))
-    sum_top = float(np.add.reduce(b)) - sum_drawn
-    factor: Floats = (sum_top + drawn - y) / p_1 + (sum_drawn - drawn) / p_2
-    factor[top] = sum_top + sum_drawn / p_1 - y
-    return 2.0 * x * factor
+    residual = float(x.dot(w)) - sum_drawn - y  # of the top set alone
+    # An attribute that is drawn meets itself with probability p_1, and the others that are drawn with p_2.
+    factor = drawn * (2.0 / p_1 - 2.0 / p_2) + 2.0 * (residual / p_1 + sum_drawn / p_2)
+    factor[top] = 2.0 * (residual + sum_drawn / p_1)
+    return factor * x
 
 
 def dual_averaging_step(
@@ -68,9 +70,10 @@ def dual_averaging_step(
     >>> dual_averaging_step(np.array([3.0, -4.0]), damping=1.0, radius=1.0)
     array([-0.6,  0.8])
     """
-    z = np.sign(h) * np.maximum(np.abs(h) - threshold, 0.0)
-    norm = float(np.sqrt((z * z * inverse).sum()))
-    step: Floats = -z * inverse / max(damping, norm / radius)
+    nothing_to_cut = isinstance(threshold, float) and threshold == 0.0
+    z = h if nothing_to_cut else np.sign(h) * np.maximum(np.abs(h) - threshold, 0.0)
+    norm = math.sqrt(np.add.reduce(z * z * inverse))
+    step: Floats = z * inverse / -max(damping, norm / radius)
     return step
 
 
@@ -111,14 +114,26 @@ class Dual:
 
     def at(self, attributes: Ints) -> Floats:
         """The iterate on some attributes: `dual_averaging_step` where it is needed."""
-        shrink = max(self.damping, math.sqrt(max(self._norm_squared, 0.0)) / self.radius)
-        here: Floats = self.h[attributes] * self.inverse[attributes] / -shrink
+        here: Floats = self.h[attributes] * self.inverse[attributes] / -self._shrink()
         return here
+
+    def descend(self, attributes: Ints, gradient_at: Callable[[Floats], Floats]) -> None:
+        """Take in the gradient estimate of one example, which is made from the iterate on its attributes."""
+        h, inverse = self.h[attributes], self.inverse[attributes]
+        gradient = gradient_at(h * inverse / -self._shrink())
+        self._move(attributes, h, inverse, gradient)
 
     def add(self, attributes: Ints, gradient: Floats) -> None:
         """Take in the gradient estimate of one example."""
-        h = self.h[attributes]
-        self._norm_squared += float(((2.0 * h + gradient) * gradient) @ self.inverse[attributes])
+        self._move(attributes, self.h[attributes], self.inverse[attributes], gradient)
+
+    def _shrink(self) -> float:
+        """What divides h in the iterate."""
+        return max(self.damping, math.sqrt(max(self._norm_squared, 0.0)) / self.radius)
+
+    def _move(self, attributes: Ints, h: Floats, inverse: Floats, gradient: Floats) -> None:
+        """Add to h, which was read on ``attributes``, and keep track of its norm."""
+        self._norm_squared += float(((2.0 * h + gradient) * gradient).dot(inverse))
         self.h[attributes] = h + gradient
         self.t += 1
 
@@ -133,7 +148,8 @@ class Dual:
     def refresh(self) -> None:
         """Let the units catch up with what was seen."""
         self.squares = self._scale.squares()
-        self.inverse = np.where(self._scale.looks() >= self._LOOKS_FOR_A_UNIT, 1.0 / self.squares, 0.0)
+        self.inverse = 1.0 / self.squares
+        self.inverse[self._scale.looks() < self._LOOKS_FOR_A_UNIT] = 0.0
         self.target = self._scale.target
         self._norm_squared = float((self.h * self.h) @ self.inverse)
 
@@ -141,7 +157,9 @@ class Dual:
         """The k attributes on which ``w`` (by default the iterate) is largest, measured in units; ties at random."""
         # The iterate is proportional to h times inverse; a coefficient in units is divided by the root of inverse.
         size = np.abs(self.h) * np.sqrt(self.inverse) if w is None else np.abs(w) * np.sqrt(self.squares)
-        return np.sort(self._precedence[largest(size[self._precedence], k)])
+        top = self._precedence[largest(size[self._precedence], k)]
+        top.sort()
+        return top
 
     def predictor(self, s: int) -> Predictor:
         """The iterate, cut down to its ``s`` largest coefficients."""
@@ -153,7 +171,30 @@ def subsets(rng: np.random.Generator, among: Ints, size: int, n: int) -> AnyArra
     """``n`` independent subsets of ``among``, each uniform over those of ``size`` elements; one a row, in any order."""
     if size >= among.size:
         return np.broadcast_to(among, (n, among.size))
-    return among[np.argpartition(rng.random((n, among.size)), size - 1, axis=1)[:, :size]]
+    return among[rng.random((n, among.size)).argpartition(size - 1, axis=1)[:, :size]]
+
+
+#: The attributes to look at, ascending; which of them are in the top set; which of them were drawn.
+Look = tuple[Ints, AnyArray, AnyArray]
+
+
+def side_by_side(top: AnyArray, drawn: AnyArray) -> list[Look]:
+    """How to look at the top set and at each row of ``drawn``, which has nothing of the top set."""
+    k = np.count_nonzero(top)
+    looks = np.empty((len(drawn), k + drawn.shape[1]), dtype=np.int64)
+    looks[:, :k] = top.nonzero()[0]
+    looks[:, k:] = drawn
+    looks.sort(axis=1)
+    in_top = top[looks]
+    return list(zip(looks, in_top, ~in_top, strict=True))
+
+
+def overlapping(top: AnyArray, drawn: AnyArray) -> list[Look]:
+    """How to look at the top set and at each row of ``drawn``, which may have some of the top set, too."""
+    chosen = np.zeros((len(drawn), top.size), dtype=bool)
+    np.put_along_axis(chosen, drawn, values=True, axis=1)
+    looks = [row.nonzero()[0] for row in chosen | top]
+    return [(O, top[O], row[O]) for O, row in zip(looks, chosen, strict=True)]
 
 
 def lot_size(t: int, refresh_every: int) -> int:
@@ -175,8 +216,8 @@ class Publishing:
         return True
 
 
-#: From x, y, the iterate, and which attributes are in the top set and which were drawn, to a gradient estimate.
-Estimate = Callable[[Floats, float, Floats, AnyArray, AnyArray], Floats]
+#: From x, y, which attributes are in the top set and which were drawn, and the iterate, to a gradient estimate.
+Estimate = Callable[[Floats, float, AnyArray, AnyArray, Floats], Floats]
 
 
 def example_by_example(
@@ -188,15 +229,14 @@ def example_by_example(
     while True:
         top = np.zeros(d, dtype=bool)
         top[dual.top(k)] = True
-        among = np.arange(d) if everywhere else np.flatnonzero(~top)
-        drawn = np.zeros((lot_size(dual.t, learner.refresh_every), d), dtype=bool)
-        np.put_along_axis(drawn, subsets(rng, among, n_drawn, len(drawn)), values=True, axis=1)
-        looks = [row.nonzero()[0] for row in drawn | top]
-        answers = yield Round([Query(O, 1, EXAMPLES) for O in looks], published)
-        for O, R, answer in zip(looks, drawn, answers, strict=True):
-            x, y = answer.values[0], float(answer.targets[0])
+        among = np.arange(d) if everywhere else (~top).nonzero()[0]
+        drawn = subsets(rng, among, n_drawn, lot_size(dual.t, learner.refresh_every))
+        looks = overlapping(top, drawn) if everywhere else side_by_side(top, drawn)
+        answers = yield Round([Query(O, 1, EXAMPLES) for O, _, _ in looks], published)
+        for (O, in_top, in_drawn), answer in zip(looks, answers, strict=True):
+            x, y = answer.values[0], answer.targets.item(0)
             dual.note(O, x, y)
-            dual.add(O, estimate(x, y, dual.at(O), top[O], R[O]))
+            dual.descend(O, partial(estimate, x, y, in_top, in_drawn))
         dual.refresh()
         published = dual.predictor(learner.n_nonzero_coefs) if publishing.due(dual.t) else None
 
@@ -293,7 +333,7 @@ class DualAveraging:
             )
         p = inclusion_probabilities(n_drawn, n_attributes - k)
 
-        def estimate(x: Floats, y: float, w: Floats, top: AnyArray, _drawn: AnyArray) -> Floats:
+        def estimate(x: Floats, y: float, top: AnyArray, _drawn: AnyArray, w: Floats) -> Floats:
             return dense_gradient(x, y, w, top, p)
 
         dual = noisy_dual(self, n_attributes, rng, p[1])

@@ -26,11 +26,11 @@ def exploration(
         S = np.flatnonzero(theta)
         statistic = geometry.statistic(theta)
         queries = [Query(together(J, S), B, statistic) for J in blocks]
-        answers = yield Round(queries, geometry.predictor(theta))
+        answers = yield Round(queries, statistic.predictor)
         geometry.absorb(queries, answers)
         g = np.empty_like(theta)
         for J, query, answer in zip(blocks, queries, answers, strict=True):
-            g[J] = geometry.gradient(query, answer)[np.searchsorted(query.attributes, J)]
+            g[J] = geometry.gradient(query, answer)[query.attributes.searchsorted(J)]
         theta = hard_threshold(geometry.step(theta, g), s, geometry.scale)
     return theta
 
@@ -41,7 +41,7 @@ def together(J: Ints, S: Ints) -> Ints:
     >>> together(np.array([3, 4, 5]), np.array([1, 4, 9]))
     array([1, 3, 4, 5, 9])
     """
-    before, after = S.searchsorted((J[0], J[-1] + 1))
+    before, after = S.searchsorted(J[0]), S.searchsorted(J[-1], side="right")
     return np.concatenate((S[:before], J, S[after:]))
 
 

@@ -4,6 +4,7 @@ An exploring example is seen on random attributes, and dual averaging learns fro
 examples in between are seen on the attributes chosen so far, and a second, simpler learner finds their coefficients.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -63,13 +64,14 @@ class Exploring:
         self.average = np.zeros(d)
         self._dual = dual
         self._q = inclusion_probabilities(n_observed, d)
+        self._no_top = np.zeros(n_observed, dtype=bool)
         # s tau_s, for h and not its mean, is this times sqrt(s).
         self._soft_threshold = soft_threshold * float(np.sqrt(np.log(max(d, 2)) / self._q[1]))
 
     def learn(self, O: Ints, x: Floats, y: float) -> None:
         """One exploring example."""
         dual = self._dual
-        dual.add(O, dense_gradient(x, y, self.w[O], np.zeros(O.size, dtype=bool), self._q))
+        dual.add(O, dense_gradient(x, y, self.w[O], self._no_top, self._q))
         threshold = self._threshold(dual) if self._soft_threshold else 0.0
         self.w = dual_averaging_step(dual.h, dual.damping, dual.radius, dual.inverse, threshold)
         self.average += (self.w - self.average) / dual.t
@@ -95,17 +97,16 @@ class Exploiting:
 
     def learn(self, S: Ints, values: Floats, targets: Floats) -> None:
         """Some examples, one after the other."""
-        v, used = self.v[S], self._used[S]
-        squares, inverse = self._dual.squares[S], self._dual.inverse[S]
-        for x, y in zip(values, targets, strict=True):
-            used += 1.0
-            # Not more than step_size / k, or a single example with k attributes throws it too far.
-            eta = self._step_size / np.sqrt(S.size * (S.size + used))
-            v -= eta * inverse * (2.0 * (x @ v - y)) * x
-            norm = float(np.sqrt((v * v) @ squares))
-            if norm > self._dual.radius:
-                v *= self._dual.radius / norm
-        self.v[S], self._used[S] = v, used
+        v, radius, squares = self.v[S], self._dual.radius, self._dual.squares[S]
+        used = self._used[S] + np.arange(1.0, len(targets) + 1.0)[:, None]
+        # Not more than step_size / k, or a single example with k attributes throws it too far.
+        eta = self._step_size / np.sqrt(S.size * (S.size + used)) * self._dual.inverse[S]
+        for x, y, eta_t in zip(values, targets.tolist(), eta, strict=True):
+            v -= eta_t * (2.0 * (float(x.dot(v)) - y)) * x
+            norm = math.sqrt((v * v).dot(squares))
+            if norm > radius:
+                v *= radius / norm
+        self.v[S], self._used[S] = v, used[-1]
 
 
 def scheduled(learner: Any, n_attributes: int, rng: np.random.Generator, soft_threshold: float) -> Run:
@@ -121,7 +122,7 @@ def scheduled(learner: Any, n_attributes: int, rng: np.random.Generator, soft_th
         looks = np.sort(subsets(rng, np.arange(d), learner.n_observed, n_explore), axis=1)
         answers = yield Round([Query(O, 1, EXAMPLES) for O in looks], published)
         for O, answer in zip(looks, answers, strict=True):
-            x, y = answer.values[0], float(answer.targets[0])
+            x, y = answer.values[0], answer.targets.item(0)
             dual.note(O, x, y)
             exploring.learn(O, x, y)
         dual.refresh()

@@ -16,7 +16,7 @@ def sparse_gradient(x: Floats, y: float, w: Floats, top: AnyArray, weight: Float
 
     ``weight`` is one over the probability with which an attribute's gradient is used, and 0 where it is not.
     """
-    return 2.0 * ((x[top] @ w[top]) - y) * weight * x
+    return 2.0 * (float(x[top].dot(w[top])) - y) * weight * x
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,26 @@ class TruncatedDualAveraging:
         n_drawn = among if s_prime == d else s_prime - s
         p = n_drawn / max(among, 1)
 
-        def estimate(x: Floats, y: float, w: Floats, top: AnyArray, drawn: AnyArray) -> Floats:
-            weight = drawn / p if self.draw_everywhere else np.where(top, 1.0, 1.0 / max(p, 1e-300))
+        def estimate_everywhere(x: Floats, y: float, top: AnyArray, drawn: AnyArray, w: Floats) -> Floats:
+            return sparse_gradient(x, y, w, top, drawn / p)
+
+        outside = np.full(s_prime, 1.0 / max(p, 1e-300))
+
+        def estimate_outside(x: Floats, y: float, top: AnyArray, _drawn: AnyArray, w: Floats) -> Floats:
+            weight = outside.copy()
+            weight[top] = 1.0
             return sparse_gradient(x, y, w, top, weight)
 
         c = float(np.sqrt(8 * d / max(n_drawn, 1))) if self.damping is None else self.damping
         dual = Dual(d, rng, norm_bound=self.norm_bound, damping=c)
         return example_by_example(
-            dual, estimate, rng, k=s, n_drawn=n_drawn, everywhere=self.draw_everywhere, learner=self
+            dual,
+            estimate_everywhere if self.draw_everywhere else estimate_outside,
+            rng,
+            k=s,
+            n_drawn=n_drawn,
+            everywhere=self.draw_everywhere,
+            learner=self,
         )
 
     @classmethod

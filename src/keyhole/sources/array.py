@@ -9,7 +9,7 @@ from keyhole.arrays import Floats, Ints
 from keyhole.errors import BadData, Misuse
 from keyhole.query import Query
 from keyhole.schedule import whole
-from keyhole.sources.source import CHUNK, Answer, add, summarise
+from keyhole.sources.source import CHUNK, Answer, summarise
 from keyhole.table import Rows, Table, as_floats, as_table, refuse_repeated
 
 
@@ -61,7 +61,7 @@ class ArraySource:
         if self._y.size != n:
             raise BadData(f"there must be one target per example, but got {self._y.size} targets for {n} examples.")
         self._y.flags.writeable = False  # statistics are shown slices of it
-        self._passes = whole(passes, "passes")
+        self._looks = whole(passes, "passes") * n
         self._shuffle = shuffle
         self._seed = np.random.SeedSequence(None if seed is None else whole(seed, "seed", least=0))
         self._used = 0
@@ -74,18 +74,20 @@ class ArraySource:
 
     def remaining(self) -> int:
         """How many looks at an example are left."""
-        return self._passes * self._y.size - self._used
+        return self._looks - self._used
 
     def answer(self, query: Query) -> Answer:
         """Sum the query's statistic over the next examples."""
-        n = min(query.n_examples, self.remaining())
+        used = self._used
+        n = min(query.n_examples, self._looks - used)
         columns = query.attributes if self._all_columns else self._columns[query.attributes]
-        total, used, end = None, self._used, self._used + n
+        total, end = None, used + n
         while used < end:
             rows = self._rows(used, end - used)
             targets = self._y[rows]
             values = self._table.read(rows, columns)
-            total = add(total, summarise(query, values, targets, rows=rows, names=self.names))
+            piece = summarise(query, values, targets, rows=rows, names=self.names)
+            total = piece if total is None else total + piece
             used += targets.size
         self._used = used  # only now: a query that failed has used up nothing
         return Answer(total, n)
@@ -93,7 +95,9 @@ class ArraySource:
     def _rows(self, used: int, at_most: int) -> Rows:
         """The rows that follow after ``used`` looks, as far as one pass and one chunk go."""
         n_pass, start = divmod(used, self._y.size)
-        stop = min(start + min(at_most, CHUNK), self._y.size)
+        stop = start + at_most
+        if at_most > CHUNK or stop > self._y.size:
+            stop = min(start + CHUNK, self._y.size)
         if not self._shuffle:
             return slice(start, stop)
         if self._permuted is None or self._permuted[0] != n_pass:

@@ -17,6 +17,8 @@ from keyhole.query import Query
 from keyhole.schedule import positive, whole
 from keyhole.sources.source import Answer, ForewarnedSource, Source
 
+_INT64 = np.dtype(np.int64)
+
 #: The ways to say what looks cost.
 Prices = PriceList | Sequence[float] | Mapping[str, float] | None
 
@@ -102,6 +104,7 @@ class Meter:
         self._prices = PriceList.of(prices, source.n_attributes, source.names)
         # Where every value costs 1, as by default, there is nothing to look up; a tiny query would feel it.
         self._costs_one = self._prices.panels is None and bool((self._prices.prices == 1.0).all())
+        self._limited = self._limits != Limits()
         self._per_attribute = np.zeros(source.n_attributes, dtype=np.int64)
         self.examples = 0
         self.values = 0
@@ -165,9 +168,10 @@ class Meter:
         if self._source is None:
             raise Misuse("a meter answers only while it is connected to a source, and it is not.")
         query = self._admit(query)
-        limit = self._forbids((query,))
-        if limit is not None:
-            return limit
+        if self._limited:
+            limit = self._forbids((query,))
+            if limit is not None:
+                return limit
         try:
             answer = self._source.answer(query)
         except KeyholeError:
@@ -193,15 +197,16 @@ class Meter:
                 f"a query may look at {self._n_observed} attributes of an example, not {attributes.size}; "
                 "nothing was read."
             )
-        if np.count_nonzero(attributes[1:] <= attributes[:-1]):
+        out_of_order = attributes[1:] <= attributes[:-1]
+        if out_of_order.size and out_of_order[out_of_order.argmax()]:  # is there any? the quickest way to ask
             raise Misuse(f"a query's attributes must be distinct and ascending, not {attributes.tolist()}.")
-        if attributes.size and not 0 <= attributes[0] <= attributes[-1] < self._per_attribute.size:
+        if attributes.size and not 0 <= attributes.item(0) <= attributes.item(-1) < self._per_attribute.size:
             raise Misuse(
                 f"a query's attributes lie between 0 and {self._per_attribute.size - 1}, not {attributes.tolist()}."
             )
-        if attributes.dtype != np.int64:
+        if attributes.dtype != _INT64:
             attributes = attributes.astype(np.int64)
-        attributes.flags.writeable = False  # statistics are shown it, and it is what will be charged
+        attributes.setflags(write=False)  # statistics are shown it, and it is what will be charged
         if self._max_cost_per_example is not None:
             cost = self._price(attributes)
             if _over(cost, self._max_cost_per_example):
@@ -213,8 +218,8 @@ class Meter:
     def _charge(self, attributes: Ints, n_examples: int) -> None:
         self.examples += n_examples
         self.values += n_examples * attributes.size
+        self.cost += n_examples * (attributes.size if self._costs_one else self._price(attributes))
         self._per_attribute[attributes] += n_examples
-        self.cost += n_examples * self._price(attributes)
 
     def _price(self, attributes: Ints) -> float:
         """What it costs to look at these attributes of one example."""

@@ -68,17 +68,22 @@ def summarise(
     A NaN is a value that could not be had; only a statistic that says ``allows_missing`` is shown such. ``rows`` are
     the numbers of these examples, or what else they are known by, for the sentence that names the culprit.
     """
-    if not (_plain(targets) and _plain(values)):
+    if not _plain(values, targets):
         _refuse_unusable(query, values, targets, rows=rows, names=names)
     return query.statistic(Block(query.attributes, values, targets))
 
 
-def _plain(values: Floats) -> bool:
-    """Whether all values are surely usable: squares that add up to so little have no huge one among them, nor a NaN."""
-    flat = values.ravel("K")
+def _plain(values: Floats, targets: Floats) -> bool:
+    """Whether all are surely usable: squares that add up to so little have no huge one among them, nor a NaN."""
+    return _sum_of_squares(values.ravel("K")) + _sum_of_squares(targets) < HUGE
+
+
+def _sum_of_squares(values: Floats) -> float:
+    if values.size == 1:  # the target, where examples come one by one
+        value: float = values.item()
+        return value * value
     # Neither warns of an overflow. A long vdot is spread over threads, which wait for each other on a busy machine.
-    squares = np.vdot(flat, flat) if flat.size <= CHUNK else np.einsum("i,i", flat, flat)
-    return bool(squares < HUGE)
+    return float(np.vdot(values, values) if values.size <= CHUNK else np.einsum("i,i", values, values))
 
 
 def _refuse_unusable(

@@ -67,6 +67,24 @@ class Budget:
                 bought |= self._with_panel_mates(np.array([j]))
         return np.flatnonzero(bought)
 
+    def parties(self, rank: Floats, always: Ints, n_parties: int, shelf_of: Ints) -> list[Ints]:
+        """Scouts for several blocks, no attribute in two of them, and those of a block on the same shelf.
+
+        Where attributes have prices, what else a block can buy depends on whom it has, and there is one at a time.
+        """
+        size = int(self._limit - always.size)
+        if not self._plain or size <= 0 or size * n_parties > np.count_nonzero(rank >= 0):
+            return [self.scouts(rank, always)]
+        foremost = np.argpartition(-rank, size * n_parties - 1)[: size * n_parties]
+        shares = np.bincount(shelf_of[foremost]) / size
+        parties: list[Ints] = []
+        for shelf in np.flatnonzero(shares >= min(0.5, float(shares.max()))).tolist():
+            there = np.flatnonzero((shelf_of == shelf) & (rank >= 0))
+            n = min(max(1, round(float(shares[shelf]))), there.size // size)
+            best = there[np.argsort(-rank[there], kind="stable")[: n * size]]
+            parties += np.split(np.sort(best), n) if n else []
+        return parties or [self.scouts(rank, always)]
+
     def fitting(self, ranked: Iterable[int], beside: Sequence[int], always: Ints) -> Iterable[int]:
         """Those of ``ranked`` that the limits of seats and of all that is always looked at still allow, one by one."""
         seats, everything = list(beside), always.tolist()

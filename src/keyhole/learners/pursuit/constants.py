@@ -8,13 +8,23 @@ BLOCK_SHARE = 0.02
 EARLY_BLOCK = 20
 #: ... and adds at most this share to what is known about the attributes that it scouts.
 BLOCK_INFORMATION = 0.5
-#: Decisions are taken when there are this many times as many examples as at the last.
-DECIDE_EVERY = 1.05
+#: This share of all attributes may be scouted, block after block, before they are ranked anew.
+ROUND_SHARE = 0.1
+#: Decisions are taken when there are this many times as many examples as at the last, and so many more at least.
+DECIDE_EVERY, DECIDE_AFTER = 1.05, 40
+
+#: When another thousand examples cannot gain more than this share of the error, there is no hurry any more:
+SETTLED = 0.01
+#: blocks may be this share of the examples so far,
+SETTLED_BLOCK_SHARE = 0.05
+#: and decisions are taken when there are this many times as many.
+SETTLED_DECIDE_EVERY = 1.25
 
 #: Standard errors of optimism when scouts are ranked.
 OPTIMISM = 0.7
-#: A score of more standard errors than this earns a seat.
-Z_SEAT = 2.5
+#: A score of more standard errors than this earns a seat; in wide tables it takes more, so that by chance there are
+#: never more than so many who earn one.
+Z_SEAT, FLUKES = 2.5, 6
 #: Matched t to enter the core, and to stay in it.
 T_ADD, T_DROP = 3.0, 2.0
 #: A seat with less than this that is not in the core is given up.
@@ -26,17 +36,21 @@ CORE_SHARE = 0.8
 
 #: A covariance is taken at face value when its squared t exceeds this, else shrunk.
 VISIBLE_T2 = 9.0
+#: How correlated attributes are in general is learned from about this many of them.
+ENOUGH_ROWS = 1000
 #: An attribute with less than this share of its variance beyond the model is a copy of what is in it.
 COPY = 0.03
 #: How many epochs are kept apart before the least informative two are joined.
 MAX_EPOCHS = 24
 #: Two are joined all the same when that loses no more than this share of what is known about anybody.
-NEGLIGIBLE = 0.01
+NEGLIGIBLE = 0.04
 #: Pseudo-examples that keep small regressions solvable.
 RIDGE = 1.0
 
 #: A support is stable that has not changed since there were this share of the examples.
 STABLE = 0.5
 
+#: So many attributes are scored at a time, that what is needed for it stays in the processor's cache.
+TOGETHER = 1024
 #: Keeps what is divided by away from zero.
 TINY = 1e-300

@@ -1,6 +1,8 @@
 """A run of Pursuit: scouts, seats, core, and what is published."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
 
 import numpy as np
 
@@ -11,17 +13,24 @@ from keyhole.learners.pursuit.budget import Budget
 from keyhole.learners.pursuit.constants import (
     BLOCK_INFORMATION,
     BLOCK_SHARE,
+    DECIDE_AFTER,
     DECIDE_EVERY,
     EARLY_BLOCK,
+    FLUKES,
     OPTIMISM,
+    ROUND_SHARE,
+    SETTLED,
+    SETTLED_BLOCK_SHARE,
+    SETTLED_DECIDE_EVERY,
     SMALL_BLOCK,
     STABLE,
     T_CLEAR,
     T_LEAVE,
     TINY,
+    TOGETHER,
     Z_SEAT,
 )
-from keyhole.learners.pursuit.evidence import Core, Evidence
+from keyhole.learners.pursuit.evidence import Core, Evidence, Seen
 from keyhole.learners.pursuit.seats import Brought, Seats
 from keyhole.learners.pursuit.stepwise import Stepwise
 from keyhole.predictor import Predictor
@@ -67,17 +76,17 @@ class Hunt:
     ) -> None:
         self._d, self._s, self._budget = n_attributes, n_nonzero_coefs, budget
         self._shelf_of = np.arange(n_attributes) * shelves // n_attributes
-        self._n_shelves = shelves
         self.evidence, self.seats = Evidence(n_attributes, budget.most_attributes), Seats()
         self.core = Core.empty()
         self.n = 0
-        self.decide_at = 0.0
+        self._decide_at = 0.0
         self.published = Predictor([], [], n_attributes=self._d)
         self._fit: Stepwise | None = None
         self._t: dict[int, float] = {}
         self._weakest = 0.0  # what the weakest member of a full core is worth, per unit of money
         self._residual_variance = 0.0
         self._progressive = np.zeros(2)  # squared errors on examples not learned from yet, and how many
+        self._z_seat = max(Z_SEAT, NormalDist().inv_cdf(1 - FLUKES / (2 * max(self._d, FLUKES))))
         self._order = rng.permutation(self._d)
         self._standings = Standings(np.zeros(self._d), np.zeros(self._d), np.full(self._d, np.inf))
         self._candidate: Predictor | None = None
@@ -89,35 +98,40 @@ class Hunt:
 
     # Looking
 
-    def choose(self) -> tuple[Ints, int]:
-        """Seats, what the published predictor needs, and the scouts with the farthest reach; and for how long."""
+    def choose(self) -> tuple[list[Ints], int]:
+        """For each of the next blocks, the seats, what the published predictor needs, and scouts; and for how long.
+
+        The scouts are those with the farthest reach. What a block says about its own does not change how the others
+        rank, so several blocks are chosen at once, as long as they leave most attributes for another time.
+        """
         always = self._always()
         rank = self._standings.reach.copy()
         unseen = np.isinf(rank)
         rank[unseen] = 1e290 * (1.0 + self._order[unseen])
         rank[always] = -1.0
-        scouts = self._budget.scouts(self._on_one_shelf(rank), always)
-        attributes = np.union1d(always, scouts)
+        scouts = self._budget.scouts(rank, always)
+        n_examples = self._block_length(scouts)
+        until_decision = -int((self.n - self._decide_at) // n_examples)
+        n_parties = 1 if self.settled() else min(until_decision, int(ROUND_SHARE * self._d / max(scouts.size, 1)))
+        parties = [scouts]
+        if n_parties > 1 or self._shelf_of[-1]:
+            parties = self._budget.parties(rank, always, max(n_parties, 1), self._shelf_of)
+        return [np.union1d(always, party) for party in parties], n_examples
+
+    def _block_length(self, scouts: Ints) -> int:
         if self.n < 5 * EARLY_BLOCK:
-            return attributes, SMALL_BLOCK
+            return SMALL_BLOCK
+        if self.settled():
+            return int(SETTLED_BLOCK_SHARE * self.n)
         # In units of what an example says now; earlier ones said less, when less was explained.
         known = float(np.median(self.evidence.information[scouts])) * self._residual_variance if scouts.size else np.inf
         longest = max(EARLY_BLOCK, int(BLOCK_SHARE * self.n))
-        return attributes, int(np.clip(BLOCK_INFORMATION * known, SMALL_BLOCK, longest))
+        return int(np.clip(BLOCK_INFORMATION * known, SMALL_BLOCK, longest))
 
-    def _on_one_shelf(self, rank: Floats) -> Floats:
-        """The same ranks, those of one shelf before all others: the one that has most of the foremost attributes."""
-        if self._n_shelves == 1 or rank.max() <= 0:
-            return rank
-        n_foremost = min(self._d, 4 * self._budget.most_attributes)
-        foremost = np.argpartition(-rank, n_foremost - 1)[:n_foremost]
-        weight = (rank[foremost] / rank[foremost].max()) ** 2
-        shelf = np.argmax(np.bincount(self._shelf_of[foremost], weight, self._n_shelves))
-        return np.where((self._shelf_of == shelf) & (rank >= 0), rank + 2 * rank.max(), rank)
-
-    def question(self, attributes: Ints) -> FitMoments:
-        """What to ask of a block: moments, and residuals of the working model."""
-        return FitMoments(self.working_model(), self.evidence.means(attributes))
+    def questions(self, blocks: Sequence[Ints]) -> list[FitMoments]:
+        """What to ask of each block: moments, and residuals of the working model."""
+        model = self.working_model()
+        return [FitMoments(model, self.evidence.means(attributes)) for attributes in blocks]
 
     def working_model(self) -> Predictor:
         """The core as a predictor; whoever answers forms its residuals."""
@@ -125,28 +139,36 @@ class Hunt:
         members = np.array(self.core.members, dtype=np.int64)[order]
         return Predictor(members, self.core.theta[order], self.core.intercept, self._d)
 
-    def absorb(self, attributes: Ints, answer: FitSums) -> None:
-        """Judge the predictors on what is new to them, then learn from it."""
-        self._judge(attributes, answer)
-        moments = answer.moments
-        self._has_holes |= moments.pairs is not None
+    def absorb(self, blocks: Sequence[Seen]) -> None:
+        """Judge the predictors on what is new to them, learn from it, and decide when it is time."""
+        for block in blocks:
+            self._judge(block)
+        shared = blocks[0].attributes
+        if len(blocks) > 1:
+            shared = np.intersect1d(shared, blocks[1].attributes, assume_unique=True)
+        together = Seen(shared, FitSums.over([block.on(shared).sums for block in blocks]))
+        sums, moments = together.sums, together.sums.moments
+        self._has_holes |= any(block.sums.moments.pairs is not None for block in blocks)
         if self.n:
-            self._progressive += answer.ee, moments.n
+            self._progressive += sums.ee, moments.n
         else:  # the first block meets a model without an intercept: its residuals say nothing
             self._residual_variance = float(moments.products[-1, -1]) / max(moments.n - 1, 1)
-            answer = FitSums(moments, answer.e, answer.ee, answer.ex, answer.ee_x, np.zeros_like(answer.ee_xx))
+            together = Seen(shared, replace(sums, ee_xx=np.zeros_like(sums.ee_xx)))
         self.n += moments.n
         # A target that has been constant so far says nothing about anybody.
         weight = 1.0 / self._residual_variance if self._residual_variance > 1e-150 else 0.0
-        self.evidence.add(attributes, self.seats.members, answer, weight)
-        self.seats.add(attributes, answer)
-        self._score(attributes)
+        self.evidence.add(blocks, together, self.seats.members, weight)
+        self.seats.add(together)
+        if self.n >= self._decide_at:
+            self._decide()
+        else:
+            self._score(np.concatenate([block.attributes for block in blocks]))
 
     def _always(self) -> Ints:
         """What every example is looked at for."""
         return np.union1d(np.array(self.seats.members, dtype=np.int64), self.published.attributes)
 
-    def _score(self, rows: Ints) -> None:
+    def _score(self, rows: Ints | slice) -> None:
         """Bring the standings of some attributes up to date."""
         evidence, now = self.evidence, self._standings
         scores = evidence.scores(rows, self.core)
@@ -162,23 +184,26 @@ class Hunt:
 
     # Deciding
 
-    def decide(self) -> None:
+    def _decide(self) -> None:
         """Refit, score everybody anew, let losers leave and newcomers sit, and put up a candidate."""
         gone: list[int] = []
         if self.seats.members:
             gone = self._refit()
-            self.evidence.learn_shrinkage(self.seats.members)
+            self.evidence.learn_shrinkage()
         else:
-            sums = self.seats.epochs[-1].sums
+            sums = self.seats.epochs[-1]
             self.core = Core.empty(float(sums.mean[0]))
             self._residual_variance = float(sums.products[0, 0]) / max(sums.n - 1, 1)
             self._fit, self._t = None, {}
         self._be_honest_about_the_residual()
-        self._score(np.arange(self._d))
+        for start in range(0, self._d, TOGETHER):
+            self._score(slice(start, start + TOGETHER))
         self._reseat(gone)
         self._propose()
         self.gain = self._bound()
-        self.decide_at = DECIDE_EVERY * self.n
+        self._decide_at = max(
+            self.n + DECIDE_AFTER, (SETTLED_DECIDE_EVERY if self.settled() else DECIDE_EVERY) * self.n
+        )
 
     def _be_honest_about_the_residual(self) -> None:
         """Its variance is never taken to be less than new examples showed."""
@@ -227,7 +252,7 @@ class Hunt:
         worth = (now.z * now.error) ** 2
         z = np.where((worth > self._weakest * price) & self._budget.affordable, np.abs(now.z), 0.0)
         z[[*self.seats.members, *gone]] = 0.0
-        outstanding = np.flatnonzero(z > Z_SEAT)
+        outstanding = np.flatnonzero(z > self._z_seat)
         ranked = outstanding[np.argsort(-z[outstanding] / np.sqrt(price[outstanding]), kind="stable")].tolist()
         for j in list(self._budget.fitting(ranked, self.seats.members, self._always())):
             self._sit(j)
@@ -238,9 +263,10 @@ class Hunt:
         scores = evidence.scores(np.array([j]), core)
         information = float(evidence.information[j])
         examples = information**2 * float(scores.beyond[0] / scores.noise[0]) * self._residual_variance
-        together = np.minimum(evidence.count[j, evidence.columns(core.members)], examples)
+        at = evidence.columns(core.members)
+        together = np.minimum(evidence.count[j, at], examples)
         with_seat = dict(
-            zip(core.members, zip(scores.covariance[0].tolist(), together.tolist(), strict=True), strict=True)
+            zip(core.members, zip(scores.covariance[0, at].tolist(), together.tolist(), strict=True), strict=True)
         )
         evidence.open(j, self.seats.members)
         self.seats.sit(j, Brought(examples, float(scores.score[0]) / information, with_seat))
@@ -267,12 +293,12 @@ class Hunt:
         if not self.published.attributes.size:
             self._publish(candidate)
 
-    def _judge(self, attributes: Ints, answer: FitSums) -> None:
+    def _judge(self, block: Seen) -> None:
         """Progressive validation: candidate and published meet examples that neither has learned from."""
         if self._candidate is None:
             return
-        self._contest += squared_error(self._candidate, attributes, answer)
-        self._contest -= squared_error(self.published, attributes, answer)
+        self._contest += squared_error(self._candidate, block)
+        self._contest -= squared_error(self.published, block)
         if self._contest <= 0:
             self._publish(self._candidate)
             self._candidate = None
@@ -288,6 +314,10 @@ class Hunt:
         """Whether the support has been stable, and another thousand examples cannot gain more than ``tolerance``."""
         news = self._candidate is not None and not np.array_equal(self._candidate.attributes, self.published.attributes)
         return self.gain <= tolerance and self._support_since <= STABLE * self.n and not news
+
+    def settled(self) -> bool:
+        """Whether so little can be gained any more that there is no hurry to look at the answers."""
+        return self.converged(SETTLED)
 
     def _bound(self) -> float:
         if self._fit is None or not self.core.members:
@@ -331,9 +361,9 @@ class Hunt:
         return Standing.SCOUTED if self.evidence.examples[j] else Standing.UNSEEN
 
 
-def squared_error(predictor: Predictor, attributes: Ints, answer: FitSums) -> float:
+def squared_error(predictor: Predictor, block: Seen) -> float:
     """The sum of squared errors of a predictor over a block, from the block's moments."""
-    places = np.append(np.searchsorted(attributes, predictor.attributes), attributes.size)
-    c = np.append(-predictor.coef, 1.0)
-    bias = float(c @ answer.moments.mean[places]) - predictor.intercept
-    return float(c @ answer.moments.products[np.ix_(places, places)] @ c) + answer.moments.n * bias**2
+    places = np.append(np.searchsorted(block.attributes, predictor.attributes), block.attributes.size)
+    c, moments = np.append(-predictor.coef, 1.0), block.sums.moments
+    bias = float(c @ moments.mean[places]) - predictor.intercept
+    return float(c @ moments.products[places[:, None], places] @ c) + moments.n * bias**2

@@ -20,6 +20,7 @@ import numpy as np
 
 from keyhole.errors import Misuse
 from keyhole.learners.pursuit.budget import Budget
+from keyhole.learners.pursuit.evidence import Seen
 from keyhole.learners.pursuit.hunt import Hunt
 from keyhole.learners.sizes import check_room
 from keyhole.prices import PriceList
@@ -112,13 +113,15 @@ class Pursuit:
         hunt = Hunt(n_attributes, self.n_nonzero_coefs, self._budget(n_attributes), rng, shelves=shelves)
         published = None
         while self.stop is None or not hunt.converged(self.tolerance):
-            attributes, n_examples = hunt.choose()
+            blocks, n_examples = hunt.choose()
             news = hunt.published if hunt.published is not published else None
             published = hunt.published
-            [answer] = yield Round([Query(attributes, n_examples, hunt.question(attributes))], news, hunt.explain)
-            hunt.absorb(attributes, answer)
-            if hunt.n >= hunt.decide_at:
-                hunt.decide()
+            queries = [
+                Query(attributes, n_examples, question)
+                for attributes, question in zip(blocks, hunt.questions(blocks), strict=True)
+            ]
+            answers = yield Round(queries, news, hunt.explain)
+            hunt.absorb([Seen(attributes, sums) for attributes, sums in zip(blocks, answers, strict=True)])
         return hunt.published
 
     def on_shelves(self, shelves: int) -> "Pursuit":

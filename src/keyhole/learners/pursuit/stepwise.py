@@ -43,7 +43,7 @@ class Stepwise:
         variance = np.diag(completed.covariance)
         self._varies = variance[1:] > 0
         # Attributes in units of their spread, so that no unit is better conditioned than another.
-        self._unit = np.append(1.0, np.sqrt(np.maximum(variance[1:], TINY)))
+        self._unit = np.append(1.0, np.sqrt(np.where(self._varies, variance[1:], 1.0)))
         self._swept = completed.covariance / np.outer(self._unit, self._unit)
         self._swept[np.arange(1, len(variance)), np.arange(1, len(variance))] += 1e-9
         self._floor = 1e-12 * max(float(variance[0]), TINY)
