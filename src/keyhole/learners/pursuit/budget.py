@@ -76,6 +76,8 @@ class Budget:
         if not self._plain or size <= 0 or size * n_parties > np.count_nonzero(rank >= 0):
             return [self.scouts(rank, always)]
         foremost = np.argpartition(-rank, size * n_parties - 1)[: size * n_parties]
+        if shelf_of[-1] == 0:
+            return list(np.sort(foremost).reshape(n_parties, size))
         shares = np.bincount(shelf_of[foremost]) / size
         parties: list[Ints] = []
         for shelf in np.flatnonzero(shares >= min(0.5, float(shares.max()))).tolist():
