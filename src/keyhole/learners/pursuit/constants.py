@@ -10,8 +10,8 @@ EARLY_BLOCK = 20
 BLOCK_INFORMATION = 0.5
 #: This share of all attributes may be scouted, block after block, before they are ranked anew.
 ROUND_SHARE = 0.1
-#: Decisions are taken when there are this many times as many examples as at the last, and so many more at least.
-DECIDE_EVERY, DECIDE_AFTER = 1.05, 40
+#: Decisions are taken when there are this many times as many examples as at the last.
+DECIDE_EVERY = 1.05
 
 #: When another thousand examples cannot gain more than this share of the error, there is no hurry any more:
 SETTLED = 0.01

@@ -162,6 +162,7 @@ class Evidence:
             both = degrees[:, None]
             if lines.shown.shape[1] > 1:
                 both = both * (lines.shown[:, :-1] / np.maximum(had, 1.0)[:, None])
+                products[:, :-1] *= both > 0  # what was never there together says nothing
             self._products[at] += weight * products[:, :-1]
             self._both[at] += weight * both
             self.count[at] += both
@@ -271,7 +272,7 @@ class Evidence:
         """How far from zero the correlations between attributes and seats are."""
         unit = self._both[rows, :width] * np.sqrt(self.variance(rows))[:, None]
         unit *= np.sqrt(self._variance_by_column(width))
-        t = np.divide(self._products[rows, :width], unit, out=np.zeros_like(unit), where=unit > TINY)
+        t = np.divide(self._products[rows, :width], np.maximum(unit, TINY, out=unit), out=unit)
         t *= t
         t *= self.count[rows, :width]
         return t

@@ -13,7 +13,6 @@ from keyhole.learners.pursuit.budget import Budget
 from keyhole.learners.pursuit.constants import (
     BLOCK_INFORMATION,
     BLOCK_SHARE,
-    DECIDE_AFTER,
     DECIDE_EVERY,
     EARLY_BLOCK,
     FLUKES,
@@ -93,8 +92,7 @@ class Hunt:
         self._contest = 0.0
         self._support_since = 0
         self._has_holes = False  # a value could not be had
-        #: A bound on what another thousand examples can take away from the mean squared error, as a share of it.
-        self.gain = np.inf
+        self._gain: float | None = np.inf  # None where it is to be found out
 
     # Looking
 
@@ -200,10 +198,8 @@ class Hunt:
             self._score(slice(start, start + TOGETHER))
         self._reseat(gone)
         self._propose()
-        self.gain = self._bound()
-        self._decide_at = max(
-            self.n + DECIDE_AFTER, (SETTLED_DECIDE_EVERY if self.settled() else DECIDE_EVERY) * self.n
-        )
+        self._gain = None
+        self._decide_at = (SETTLED_DECIDE_EVERY if self.settled() else DECIDE_EVERY) * self.n
 
     def _be_honest_about_the_residual(self) -> None:
         """Its variance is never taken to be less than new examples showed."""
@@ -313,11 +309,17 @@ class Hunt:
     def converged(self, tolerance: float) -> bool:
         """Whether the support has been stable, and another thousand examples cannot gain more than ``tolerance``."""
         news = self._candidate is not None and not np.array_equal(self._candidate.attributes, self.published.attributes)
-        return self.gain <= tolerance and self._support_since <= STABLE * self.n and not news
+        return self._support_since <= STABLE * self.n and not news and self.gain() <= tolerance
 
     def settled(self) -> bool:
         """Whether so little can be gained any more that there is no hurry to look at the answers."""
         return self.converged(SETTLED)
+
+    def gain(self) -> float:
+        """A bound on what another thousand examples can take away from the mean squared error, as a share of it."""
+        if self._gain is None:
+            self._gain = self._bound()
+        return self._gain
 
     def _bound(self) -> float:
         if self._fit is None or not self.core.members:
@@ -349,7 +351,7 @@ class Hunt:
         for j in [*inside.tolist(), *others]:
             looks, admitted = int(self.evidence.examples[j]), self._standings.core_since.get(j)
             terms.append(Term(j, self._standing_of(j), float(evidence[j]), looks, admitted))
-        return Explanation(tuple(terms), self.published, gain=self.gain)
+        return Explanation(tuple(terms), self.published, gain=self.gain())
 
     def _standing_of(self, j: int) -> Standing:
         if j in self.published.attributes:
