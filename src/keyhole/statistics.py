@@ -238,6 +238,7 @@ class FitMoments:
             ex=ex,
             ee_x=ee_x,
             ee_xx=ee @ np.square(centred[:, :-1], out=centred[:, :-1]),
+            peak=np.maximum.reduce(centred[:, :-1], axis=0),
         )
 
     def _residuals(self, attributes: Ints, mean: Floats, centred: Floats) -> Floats:
@@ -267,6 +268,7 @@ class FitSums:
     ex: Floats
     ee_x: Floats
     ee_xx: Floats
+    peak: Floats  # the largest (x - mean)^2, each from the mean of its block
 
     def __add__(self, other: "FitSums") -> "FitSums":
         return FitSums.over([self, other])
@@ -288,9 +290,11 @@ class FitSums:
             ex.sum(axis=0) + e @ step,
             ee_x.sum(axis=0) + ee @ step,
             (ee_xx + 2 * step * ee_x).sum(axis=0) + ee @ step**2,
+            np.maximum.reduce([part.peak for part in parts]),
         )
 
     def on(self, columns: Ints) -> "FitSums":
         """The sums for some of the attributes, in this order."""
         moments = self.moments.on(np.append(columns, self.ex.size))
-        return FitSums(moments, self.e, self.ee, self.ex[columns], self.ee_x[columns], self.ee_xx[columns])
+        ex, ee_x, ee_xx, peak = (each[columns] for each in (self.ex, self.ee_x, self.ee_xx, self.peak))
+        return FitSums(moments, self.e, self.ee, ex, ee_x, ee_xx, peak)

@@ -40,6 +40,10 @@ VISIBLE_T2 = 9.0
 ENOUGH_ROWS = 1000
 #: An attribute with less than this share of its variance beyond the model is a copy of what is in it.
 COPY = 0.03
+#: An attribute must owe its spread to more examples than this to be trusted, once it had so many looks;
+HANDFUL, LOOKS_FOR_A_SPREAD = 5.0, 2000
+#: what it says until then is multiplied by this in variance.
+NO_EVIDENCE = 1e6
 #: How many epochs are kept apart before the least informative two are joined.
 MAX_EPOCHS = 24
 #: Two are joined all the same when that loses no more than this share of what is known about anybody.

@@ -12,7 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from keyhole.arrays import Floats, Ints
-from keyhole.learners.pursuit.constants import COPY, ENOUGH_ROWS, TINY, VISIBLE_T2
+from keyhole.learners.pursuit.constants import (
+    COPY,
+    ENOUGH_ROWS,
+    HANDFUL,
+    LOOKS_FOR_A_SPREAD,
+    NO_EVIDENCE,
+    TINY,
+    VISIBLE_T2,
+)
 from keyhole.statistics import FitSums
 
 
@@ -63,6 +71,7 @@ class Lines(NamedTuple):
     mean: Floats
     squares: Floats
     ee_xx: Floats
+    peak: Floats
     products: Floats  # of each pair
     shown: Floats  # in how many examples both of a pair were there; as a column where no value was missing
     others: Floats  # the means of the seats and of the target
@@ -93,6 +102,7 @@ class Lines(NamedTuple):
             mean=mean[k, place].ravel(),
             squares=products[k, place, place].ravel(),
             ee_xx=np.array([block.sums.ee_xx for block in blocks])[k, place].ravel(),
+            peak=np.array([block.sums.peak for block in blocks])[k, place].ravel(),
             products=products[pairs].reshape(n.size, len(seats) + 1),
             shown=shown,
             others=np.repeat(mean[k, others], n_lines, axis=0),
@@ -113,6 +123,7 @@ class Evidence:
         self._weighted_squares = zeros(n_attributes)
         self._with_target = zeros(n_attributes)
         self._sandwich = zeros(n_attributes)
+        self._peak = zeros(n_attributes)  # the largest square
         self._products = zeros((n_attributes, n_seats))  # per attribute and seat: weighted products,
         self._both = zeros((n_attributes, n_seats))  # the weighted looks behind them,
         self.count = zeros((n_attributes, n_seats))  # the plain looks,
@@ -157,6 +168,7 @@ class Evidence:
         self._weighted_squares[a] += weight * squares
         self._with_target[a] += weight * products[:, -1]
         self._sandwich[a] += weight**2 * lines.ee_xx
+        self._peak[a] = np.maximum(self._peak[a], lines.peak)
         if len(seats):
             at = a[:, None], self.columns(seats)
             both = degrees[:, None]
@@ -245,10 +257,14 @@ class Evidence:
         return Scores(score, (noise + uncertain * variance) * self.inflation(rows), beyond, c)
 
     def inflation(self, rows: Ints | slice) -> Floats:
-        """Robust over nominal variance of a score, where it is clearly above one: heavy tails, unequal noise."""
+        """Robust over nominal variance of a score, where it is clearly above one: heavy tails, unequal noise.
+
+        Without bound for an attribute whose spread comes from a handful of examples, whatever they say.
+        """
         ratio = self._sandwich[rows] / np.maximum(self._weighted_squares[rows], TINY)
         chance = 1.0 + 1.5 * np.sqrt(8.0 / np.maximum(self.looks[rows], 1.0))
-        return np.maximum(1.0, ratio / chance)
+        handful = (HANDFUL * self._peak[rows] > self.squares[rows]) & (self.looks[rows] > LOOKS_FOR_A_SPREAD)
+        return np.where(handful, NO_EVIDENCE, np.maximum(1.0, ratio / chance))
 
     def _width(self) -> int:
         """How many columns of the tables may be in use: the lowest are given out first."""
