@@ -3,8 +3,8 @@
     python benchmarks/cluster.py [--save benchmarks/results/cluster.json]
 
 1. On a real cluster of two processes on this machine: the time and the bytes of a task.
-2. Hybrid on 100,000 columns, Pursuit on 20,000, until they are within 10 % of the noise: how many rounds, queries,
-   examples. The columns are made up when they are looked at, so there is no table of that size.
+2. Hybrid and Pursuit on 100,000 columns, until they are within 10 % of the noise: how many rounds, queries, examples.
+   The columns are made up when they are looked at, so there is no table of that size.
 3. From these, the time of the run on W workers: by a formula, and by a simulation that queues every task of a round.
 4. The same formula against the clock, for runs on the real cluster.
 
@@ -49,10 +49,6 @@ LEARNERS = {
     "Hybrid": kh.Hybrid(n_observed=50, n_nonzero_coefs=25, scale="seen", fit_intercept=True),
     "Pursuit": kh.Pursuit(n_observed=50, n_nonzero_coefs=25),
 }
-
-#: Pursuit scouts column by column, so its rounds grow with the number of columns ("growth" in the results shows it),
-#: and so does its work in each. It is run on a fifth of the columns, and the rest is calculated.
-RUN_AT = {"Hybrid": N_COLUMNS, "Pursuit": N_COLUMNS // 5}
 
 
 class Scales(Executor):
@@ -201,10 +197,6 @@ class Run:
     rounds: list[list[tuple[int, int]]]  # of (examples, attributes) per query
     learner_seconds: float
 
-    def widened(self, factor: int) -> "Run":
-        """The run on so many times more columns, for a learner whose rounds and whose work per round grow with them."""
-        return Run(self.rounds * factor, self.learner_seconds * factor**2 if factor > 1 else self.learner_seconds)
-
     @property
     def examples(self) -> int:
         return sum(n for asked in self.rounds for n, _ in asked)
@@ -314,12 +306,12 @@ def bytes_by_rows(client: Any, folder: Path) -> list[dict[str, Any]]:
 def calculate(costs: Costs, weights: dict[str, tuple[float, float]]) -> list[dict[str, Any]]:
     rows = []
     for name, learner in LEARNERS.items():
-        run = run_of(learner, RUN_AT[name]).widened(N_COLUMNS // RUN_AT[name])
+        run = run_of(learner, N_COLUMNS)
         print(f"{name}: {len(run.rounds):,} rounds", file=sys.stderr, flush=True)
         n_tasks = sum(len(tasks_of(asked)) for asked in run.rounds)
         chunks = sum(k + 1 for asked in run.rounds for _, k in tasks_of(asked))
         row: dict[str, Any] = {
-            "learner": name, "run at columns": RUN_AT[name], "rounds": len(run.rounds), "tasks": n_tasks,
+            "learner": name, "rounds": len(run.rounds), "tasks": n_tasks,
             "examples": run.examples,
             "values": run.values, "share of cells": run.values / (N_ROWS * N_COLUMNS),
             "bytes moved": n_tasks * sum(weights[name]), "bytes read at most": chunks * 4 * ROW_GROUP,
@@ -366,10 +358,6 @@ def main() -> None:
             "seconds": footers * costs.footer_seconds,
             "map of chunks, bytes": footers,
         },
-        "growth": [
-            {"columns": d, "Pursuit's rounds": len(run_of(LEARNERS["Pursuit"], d).rounds)}
-            for d in (2_000, 5_000, 10_000)
-        ],
         "calculated": calculate(costs, weights),
     }
     print(json.dumps(found, indent=2))

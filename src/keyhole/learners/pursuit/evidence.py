@@ -170,19 +170,24 @@ class Evidence:
         self._sandwich[a] += weight**2 * lines.ee_xx
         self._peak[a] = np.maximum(self._peak[a], lines.peak)
         if len(seats):
-            at = a[:, None], self.columns(seats)
-            both = degrees[:, None]
-            if lines.shown.shape[1] > 1:
-                both = both * (lines.shown[:, :-1] / np.maximum(had, 1.0)[:, None])
-                products[:, :-1] *= both > 0  # what was never there together says nothing
-            self._products[at] += weight * products[:, :-1]
-            self._both[at] += weight * both
-            self.count[at] += both
-            moved = lines.residual[:, :-1] + steps[:, :-1] * lines.residual[:, -1:]
-            self._residual[at] += (weight * had / n)[:, None] * moved
+            self._add_pairs(lines, self.columns(seats), products[:, :-1], steps[:, :-1], degrees[:, None], weight=weight)
         total = together.sums.moments
         self._target_mean = (self._target_mean * self._n + total.n * total.mean[-1]) / (self._n + total.n)
         self._n += total.n
+
+    def _add_pairs(
+        self, lines: Lines, columns: Ints, products: Floats, steps: Floats, degrees: Floats, *, weight: float
+    ) -> None:
+        """What attributes and seats showed together."""
+        at, had = (lines.rows[:, None], columns), lines.shown[:, -1:]
+        if lines.shown.shape[1] > 1:
+            degrees = degrees * (lines.shown[:, :-1] / np.maximum(had, 1.0))
+            products = products * (degrees > 0)  # what was never there together says nothing
+        self._products[at] += weight * products
+        self._both[at] += weight * degrees
+        self.count[at] += degrees
+        moved = lines.residual[:, :-1] + steps * lines.residual[:, -1:]
+        self._residual[at] += weight * (had / lines.n[:, None]) * moved
 
     def means(self, rows: Ints | Sequence[int]) -> Floats:
         """The means of attributes, NaN where nobody has looked yet."""
