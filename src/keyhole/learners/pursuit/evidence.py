@@ -170,7 +170,8 @@ class Evidence:
         self._sandwich[a] += weight**2 * lines.ee_xx
         self._peak[a] = np.maximum(self._peak[a], lines.peak)
         if len(seats):
-            self._add_pairs(lines, self.columns(seats), products[:, :-1], steps[:, :-1], degrees[:, None], weight=weight)
+            pairs = products[:, :-1], steps[:, :-1], degrees[:, None]
+            self._add_pairs(lines, self.columns(seats), *pairs, weight=weight)
         total = together.sums.moments
         self._target_mean = (self._target_mean * self._n + total.n * total.mean[-1]) / (self._n + total.n)
         self._n += total.n
