@@ -101,6 +101,7 @@ def summary(design: str, label: str, runs: list[list[tuple[int, float]]], settin
         for of, value in (("median", float(np.median(reached))), ("worst", max(reached))):
             row[f"{of} {share - 1:.0%}"] = int(value) if np.isfinite(value) else "never"
     row["leaves 4 %"] = sum(map(leaves, runs))
+    row["seeds"] = len(runs)
     row["setting"] = setting
     print("  ".join(f"{key} {value}" for key, value in row.items() if key != "setting"), flush=True)
     return row
@@ -119,7 +120,7 @@ def main() -> None:
         new = {(row["design"], row["learner"]): row for row in rows}
         kept = json.loads(settings.save.read_text())["rows"]
         rows = [new.get((row["design"], row["learner"]), row) for row in kept]
-    about = {"version": kh.__version__, "seeds": settings.seeds, "trials": settings.trials}
+    about = {"version": kh.__version__, "trials": settings.trials}
     settings.save.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
 
 
