@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from keyhole.cli.words import instead_of
+from keyhole.cli.words import instead_of, number_or_word
 from keyhole.errors import Misuse
 from keyhole.prices import PriceList
 
@@ -63,7 +63,7 @@ def _prices_of_panels(stated: Stated, labels: Sequence[str]) -> dict[str, float]
 def _read(word: str, labels: Sequence[str], stated: Stated) -> None:
     """Take in what one --prices says."""
     name, equals, price = word.rpartition("=")
-    content: Any = {name: _number(price)} if equals else _content(word)
+    content: Any = {name: number_or_word(price)} if equals else _content(word)
     panels: Any = {}
     if isinstance(content, dict) and content.keys() <= {"prices", "panels"} and _any_inside(content):
         content, panels = content.get("prices", {}), content.get("panels", {})
@@ -94,15 +94,6 @@ def _content(file: str) -> Any:
         raise Misuse(f"--prices takes name=price or a JSON file, but {file}: {failure.strerror}.") from None
     except ValueError as bad:
         raise Misuse(f"--prices takes name=price or a JSON file, but {file} is not JSON: {bad}.") from None
-
-
-def _number(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _price(name: str, price: Any) -> float:

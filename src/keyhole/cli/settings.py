@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from keyhole.cli.words import instead_of
+from keyhole.cli.words import instead_of, number_or_word
 from keyhole.errors import Misuse
 from keyhole.learners.exploration import Exploration
 from keyhole.learners.hybrid import Hybrid
@@ -129,9 +129,4 @@ def value_of(text: str) -> Any:
         return words[text.lower()]
     if "," in text:
         return [value_of(part.strip()) for part in text.split(",") if part.strip()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    return number_or_word(text)

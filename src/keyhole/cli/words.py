@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 #: The library's sentences name its parameters; here they are options.
 _OPTIONS = {
@@ -120,3 +121,13 @@ def size(n_bytes: int) -> str:
         if n_bytes >= unit:
             return f"{n_bytes / unit:.3g} {name}"
     return plural(n_bytes, "byte")
+
+
+def number_or_word(text: str) -> Any:
+    """What a word on the command line says: a number if it can be one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
