@@ -156,7 +156,9 @@ class MomentSums:
         n = self.n + other.n
         share = other.n / n
         shift = other.mean - self.mean
-        products = self.products + other.products + self.n * share * np.outer(shift, shift)
+        products = (self.n * share * shift)[:, None] * shift
+        products += self.products
+        products += other.products
         pairs = None if self.pairs is None and other.pairs is None else self.shown() + other.shown()
         return MomentSums(n, self.mean + share * shift, products, pairs)
 
@@ -219,32 +221,35 @@ class FitMoments:
 
     def __call__(self, block: Block) -> "FitSums":
         """The sums over ``block``."""
-        mean = np.add.reduce(block.values, axis=0) / block.targets.size
-        pairs = None
-        if np.isnan(mean).any():
+        mean, pairs = _means(block), None
+        if np.isnan(np.add.reduce(mean)):
             block, pairs = self._filled(block)
-            mean = np.add.reduce(block.values, axis=0) / block.targets.size
-        mean = np.append(mean, np.add.reduce(block.targets) / block.targets.size)
-        centred = np.empty((block.targets.size, mean.size))
+            mean = _means(block)
+        n = block.targets.size
+        centred = np.empty((n, mean.size))
         np.subtract(block.values, mean[:-1], out=centred[:, :-1])
         np.subtract(block.targets, mean[-1], out=centred[:, -1])
-        e = self._residuals(block.attributes, mean, centred)
-        ee = e * e
-        ex, ee_x = np.stack([e, ee]) @ centred[:, :-1]
+        products = centred.T @ centred
+        powers = np.empty((2, n))
+        e, ee = powers  # the residuals and their squares, to be multiplied by everything in one go
+        e[:] = self._residuals(block.attributes, mean, centred)
+        np.multiply(e, e, out=ee)
+        ex, ee_x = (powers @ centred)[:, :-1]
+        squares = np.square(centred, out=centred)  # in its place: nobody needs it any more
         return FitSums(
-            moments=MomentSums(e.size, mean, centred.T @ centred, pairs),
+            moments=MomentSums(n, mean, products, pairs),
             e=float(np.add.reduce(e)),
             ee=float(np.add.reduce(ee)),
             ex=ex,
             ee_x=ee_x,
-            ee_xx=ee @ np.square(centred[:, :-1], out=centred[:, :-1]),
-            peak=np.maximum.reduce(centred[:, :-1], axis=0),
+            ee_xx=ee.dot(squares)[:-1],
+            peak=np.maximum.reduce(squares, axis=0)[:-1],
         )
 
     def _residuals(self, attributes: Ints, mean: Floats, centred: Floats) -> Floats:
         """y - theta.x, where the last column of ``centred`` is y and all are measured from ``mean``."""
         direction = np.zeros(mean.size)
-        direction[np.searchsorted(attributes, self.predictor.attributes)] = -self.predictor.coef
+        direction[attributes.searchsorted(self.predictor.attributes)] = -self.predictor.coef
         direction[-1] = 1.0
         return centred @ direction + (mean @ direction - self.predictor.intercept)
 
@@ -256,6 +261,16 @@ class FitMoments:
         mean = total / np.maximum(present[:, :-1].sum(axis=0), 1.0)
         fill = mean if self.fill is None else np.where(np.isnan(self.fill), mean, self.fill)
         return replace(block, values=np.where(missing, fill, block.values)), present.T @ present
+
+
+def _means(block: Block) -> Floats:
+    """Of every attribute and, last, of the target."""
+    n = block.targets.size
+    ones, mean = np.ones(n), np.empty(block.attributes.size + 1)
+    mean[:-1] = ones.dot(block.values)
+    mean[-1] = ones.dot(block.targets)
+    mean /= n
+    return mean
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,8 +10,8 @@ from scipy import stats
 import keyhole as kh
 from keyhole.learners.pursuit.bound import coefficient_error, undiscovered
 from keyhole.learners.pursuit.budget import Budget
-from keyhole.learners.pursuit.evidence import Seen
 from keyhole.learners.pursuit.hunt import Hunt
+from keyhole.learners.pursuit.seen import Seen
 from keyhole.query import Block
 from keyhole.statistics import FitMoments
 from keyhole.testing import LearnerContract, SpySource

@@ -16,7 +16,7 @@ DECIDE_EVERY = 1.05
 #: When another thousand examples cannot gain more than this share of the error, there is no hurry any more:
 SETTLED = 0.01
 #: blocks may be this share of the examples so far,
-SETTLED_BLOCK_SHARE = 0.05
+SETTLED_BLOCK_SHARE = 0.08
 #: and decisions are taken when there are this many times as many.
 SETTLED_DECIDE_EVERY = 1.25
 
@@ -37,7 +37,7 @@ CORE_SHARE = 0.8
 #: A covariance is taken at face value when its squared t exceeds this, else shrunk.
 VISIBLE_T2 = 9.0
 #: How correlated attributes are in general is learned from about this many of them.
-ENOUGH_ROWS = 1000
+ENOUGH_ROWS = 250
 #: An attribute with less than this share of its variance beyond the model is a copy of what is in it.
 COPY = 0.03
 #: An attribute must owe its spread to more examples than this to be trusted, once it had so many looks;

@@ -29,8 +29,9 @@ from keyhole.learners.pursuit.constants import (
     TOGETHER,
     Z_SEAT,
 )
-from keyhole.learners.pursuit.evidence import Core, Evidence, Seen
+from keyhole.learners.pursuit.evidence import Core, Evidence, Scores
 from keyhole.learners.pursuit.seats import Brought, Seats
+from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.pursuit.stepwise import Stepwise
 from keyhole.predictor import Predictor
 from keyhole.statistics import FitMoments, FitSums
@@ -81,6 +82,7 @@ class Hunt:
         self._decide_at = 0.0
         self.published = Predictor([], [], n_attributes=self._d)
         self._fit: Stepwise | None = None
+        self._model: Predictor | None = None
         self._t: dict[int, float] = {}
         self._weakest = 0.0  # what the weakest member of a full core is worth, per unit of money
         self._residual_variance = 0.0
@@ -114,7 +116,7 @@ class Hunt:
         parties = [scouts]
         if n_parties > 1 or self._shelf_of[-1]:
             parties = self._budget.parties(rank, always, max(n_parties, 1), self._shelf_of)
-        return [np.union1d(always, party) for party in parties], n_examples
+        return [_sorted_union(always, party) for party in parties], n_examples
 
     def _block_length(self, scouts: Ints) -> int:
         if self.n < 5 * EARLY_BLOCK:
@@ -122,14 +124,15 @@ class Hunt:
         if self.settled():
             return int(SETTLED_BLOCK_SHARE * self.n)
         # In units of what an example says now; earlier ones said less, when less was explained.
-        known = float(np.median(self.evidence.information[scouts])) * self._residual_variance if scouts.size else np.inf
+        known = _median(self.evidence.information[scouts]) * self._residual_variance if scouts.size else np.inf
         longest = max(EARLY_BLOCK, int(BLOCK_SHARE * self.n))
-        return int(np.clip(BLOCK_INFORMATION * known, SMALL_BLOCK, longest))
+        return int(max(SMALL_BLOCK, min(BLOCK_INFORMATION * known, longest)))
 
     def questions(self, blocks: Sequence[Ints]) -> list[FitMoments]:
         """What to ask of each block: moments, and residuals of the working model."""
-        model = self.working_model()
-        return [FitMoments(model, self.evidence.means(attributes)) for attributes in blocks]
+        if self._model is None:
+            self._model = self.working_model()
+        return [FitMoments(self._model, self.evidence.means[attributes]) for attributes in blocks]
 
     def working_model(self) -> Predictor:
         """The core as a predictor; whoever answers forms its residuals."""
@@ -155,7 +158,7 @@ class Hunt:
         self.n += moments.n
         # A target that has been constant so far says nothing about anybody.
         weight = 1.0 / self._residual_variance if self._residual_variance > 1e-150 else 0.0
-        self.evidence.add(blocks, together, self.seats.members, weight)
+        self.evidence.add(blocks, together, weight)
         self.seats.add(together)
         if self.n >= self._decide_at:
             self._decide()
@@ -164,7 +167,7 @@ class Hunt:
 
     def _always(self) -> Ints:
         """What every example is looked at for."""
-        return np.union1d(np.array(self.seats.members, dtype=np.int64), self.published.attributes)
+        return _sorted_union(np.array(self.seats.members, dtype=np.int64), self.published.attributes)
 
     def _score(self, rows: Ints | slice) -> None:
         """Bring the standings of some attributes up to date."""
@@ -185,6 +188,7 @@ class Hunt:
     def _decide(self) -> None:
         """Refit, score everybody anew, let losers leave and newcomers sit, and put up a candidate."""
         gone: list[int] = []
+        self._model = None
         if self.seats.members:
             gone = self._refit()
             self.evidence.learn_shrinkage()
@@ -220,9 +224,9 @@ class Hunt:
         before, after = np.zeros(len(members)), np.zeros(len(members))
         before[[members.index(j) for j in self.core.members]] = self.core.theta
         after[at] = theta
-        C = completed.covariance[1:, 1:]
+        C = completed.among_seats
         self.evidence.move_residuals(members, C @ (before - after))
-        self.core = Core([members[i] for i in at], theta, intercept, np.diag(C)[at], fit.inverse())
+        self.core = Core([members[i] for i in at], theta, intercept, C.diagonal()[at], fit.inverse())
         self._residual_variance, self._fit = fit.residual_variance, fit
         full = self._budget.cost(self.core.members) + self._budget.price.min() > self._budget.core
         self._weakest = float(fit.loss_per_money().min()) if full and at.size else 0.0
@@ -250,22 +254,24 @@ class Hunt:
         z[[*self.seats.members, *gone]] = 0.0
         outstanding = np.flatnonzero(z > self._z_seat)
         ranked = outstanding[np.argsort(-z[outstanding] / np.sqrt(price[outstanding]), kind="stable")].tolist()
-        for j in list(self._budget.fitting(ranked, self.seats.members, self._always())):
-            self._sit(j)
+        newcomers = list(self._budget.fitting(ranked, self.seats.members, self._always()))
+        if newcomers:
+            scores = self.evidence.scores(np.array(newcomers), self.core)
+            for i, j in enumerate(newcomers):
+                self._sit(j, i, scores)
 
-    def _sit(self, j: int) -> None:
-        """Attribute j takes a seat and brings what it has shown as a scout."""
+    def _sit(self, j: int, i: int, scores: Scores) -> None:
+        """Attribute j, in line i of the scores, takes a seat and brings what it has shown as a scout."""
         evidence, core = self.evidence, self.core
-        scores = evidence.scores(np.array([j]), core)
         information = float(evidence.information[j])
-        examples = information**2 * float(scores.beyond[0] / scores.noise[0]) * self._residual_variance
+        examples = information**2 * float(scores.beyond[i] / scores.noise[i]) * self._residual_variance
         at = evidence.columns(core.members)
         together = np.minimum(evidence.count[j, at], examples)
         with_seat = dict(
-            zip(core.members, zip(scores.covariance[0, at].tolist(), together.tolist(), strict=True), strict=True)
+            zip(core.members, zip(scores.covariance[i, at].tolist(), together.tolist(), strict=True), strict=True)
         )
-        evidence.open(j, self.seats.members)
-        self.seats.sit(j, Brought(examples, float(scores.score[0]) / information, with_seat))
+        evidence.open(j)
+        self.seats.sit(j, Brought(examples, float(scores.score[i]) / information, with_seat))
         self._standings.seated_at[j] = self.n
 
     # Publishing
@@ -308,8 +314,10 @@ class Hunt:
 
     def converged(self, tolerance: float) -> bool:
         """Whether the support has been stable, and another thousand examples cannot gain more than ``tolerance``."""
+        if self._support_since > STABLE * self.n:
+            return False
         news = self._candidate is not None and not np.array_equal(self._candidate.attributes, self.published.attributes)
-        return self._support_since <= STABLE * self.n and not news and self.gain() <= tolerance
+        return not news and self.gain() <= tolerance
 
     def settled(self) -> bool:
         """Whether so little can be gained any more that there is no hurry to look at the answers."""
@@ -363,9 +371,24 @@ class Hunt:
         return Standing.SCOUTED if self.evidence.examples[j] else Standing.UNSEEN
 
 
+def _sorted_union(a: Ints, b: Ints) -> Ints:
+    """What is in either, ascending. Neither has anything twice."""
+    both = np.sort(np.concatenate((a, b)))  # `union1d` takes three times as long
+    again = both[1:] == both[:-1]
+    return np.delete(both, np.flatnonzero(again)) if np.count_nonzero(again) else both
+
+
+def _median(values: Floats) -> float:
+    """The median, in a tenth of the time that numpy's takes for a few numbers."""
+    middle = np.sort(values)[(values.size - 1) // 2 : values.size // 2 + 1]
+    return float(middle.sum()) / middle.size
+
+
 def squared_error(predictor: Predictor, block: Seen) -> float:
     """The sum of squared errors of a predictor over a block, from the block's moments."""
-    places = np.append(np.searchsorted(block.attributes, predictor.attributes), block.attributes.size)
-    c, moments = np.append(-predictor.coef, 1.0), block.sums.moments
-    bias = float(c @ moments.mean[places]) - predictor.intercept
-    return float(c @ moments.products[places[:, None], places] @ c) + moments.n * bias**2
+    moments = block.sums.moments
+    c = np.zeros(moments.mean.size)
+    c[block.attributes.searchsorted(predictor.attributes)] = -predictor.coef
+    c[-1] = 1.0
+    bias = float(c @ moments.mean) - predictor.intercept
+    return float(c @ moments.products @ c) + moments.n * bias**2

@@ -20,8 +20,8 @@ import numpy as np
 
 from keyhole.errors import Misuse
 from keyhole.learners.pursuit.budget import Budget
-from keyhole.learners.pursuit.evidence import Seen
 from keyhole.learners.pursuit.hunt import Hunt
+from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.sizes import check_room
 from keyhole.prices import PriceList
 from keyhole.query import Query, Round, Run

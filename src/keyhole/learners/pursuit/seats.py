@@ -2,8 +2,8 @@
 
 Each time somebody sits down or leaves, an epoch ends. Every epoch has the moments of all its seats and the target, so
 that they are compared on matched evidence. Seats are kept in order of arrival, so a later epoch has all attributes of
-an earlier one and more: data missing in steps, for which the most likely covariance is found by one regression per
-step. Old examples are not thrown away when a newcomer sits down.
+an earlier one and more: data missing in steps, which `completion` completes. Old examples are not thrown away when a
+newcomer sits down.
 """
 
 from dataclasses import dataclass
@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyhole.arrays import Floats
-from keyhole.learners.pursuit.constants import MAX_EPOCHS, NEGLIGIBLE, RIDGE, TINY
-from keyhole.learners.pursuit.evidence import Seen
+from keyhole.learners.pursuit.completion import Completion
+from keyhole.learners.pursuit.constants import MAX_EPOCHS, NEGLIGIBLE
+from keyhole.learners.pursuit.seen import Seen
 from keyhole.statistics import MomentSums
 
 
@@ -23,15 +24,6 @@ class Brought:
     examples: float
     with_residual: float  # its covariance with the residual of the core
     with_seat: dict[int, tuple[float, float]]  # covariance with a member of the core, and the examples behind it
-
-
-@dataclass(frozen=True, eq=False)
-class Completed:
-    """Covariance and means of the target and all seats, as if all seats had always been taken."""
-
-    covariance: Floats  # the target first
-    mean: Floats
-    behind: Floats  # how many examples stand behind each seat
 
 
 class Seats:
@@ -45,10 +37,8 @@ class Seats:
 
     def add(self, block: Seen) -> None:
         """Take in a block, which shows all seats."""
-        places = np.searchsorted(block.attributes, self.members)
-        self._append(block.sums.moments.on(np.append(block.attributes.size, places).astype(np.int64)))
-        while len(self.epochs) > 2 and self._join_two(must=len(self.epochs) > MAX_EPOCHS):
-            pass
+        places = np.searchsorted(block.attributes, [np.iinfo(np.int64).max, *self.members])  # the target is the last
+        self._append(block.sums.moments.on(places))
 
     def sit(self, j: int, brought: Brought) -> None:
         """Attribute j takes a seat; from the next block on it is looked at in every example."""
@@ -68,18 +58,21 @@ class Seats:
             stay = np.arange(sums.mean.size) != i + 1
             self._append(sums if stay.all() else sums.on(np.flatnonzero(stay)))
 
-    def completed(self) -> Completed:
+    def completed(self) -> Completion:
         """The most likely covariance, from the earliest epoch to the latest."""
+        while len(self.epochs) > 2 and self._join_two(must=len(self.epochs) > MAX_EPOCHS):
+            pass
         nested = [self.epochs[-1]]  # each with all examples that show its seats
         for sums in self.epochs[-2::-1]:
             nested.append(_join(sums, nested[-1]))
         first = nested.pop()
-        known = Completed(_products(first) / max(first.n - 1, 1), first.mean, _shown(first)[1:])
-        while nested:
-            sums = nested.pop()
-            if sums.mean.size > known.mean.size:
-                known = self._extend(known, sums)
-        return known
+        completion, q = Completion(first, len(self.members)), first.mean.size
+        for sums in reversed(nested):
+            p = sums.mean.size
+            if p > q:
+                completion.extend(sums, self._told[q - 1 : p - 1, :q], self._told_by[q - 1 : p - 1, :q])
+                q = p
+        return completion
 
     def _append(self, sums: MomentSums) -> None:
         if self.epochs and self.epochs[-1].mean.size == sums.mean.size:
@@ -104,49 +97,6 @@ class Seats:
         self.epochs[i : i + 2] = [_join(self.epochs[i], self.epochs[i + 1])]
         return True
 
-    def _extend(self, known: Completed, sums: MomentSums) -> Completed:
-        """Regress the newcomers on the residual and the earlier seats, and fill in what the past did not show."""
-        q, p, n = known.mean.size, sums.mean.size, sums.n  # the target counted
-        M = _products(sums)
-        # In place of the target: its residual given the earlier seats. What a newcomer brought is about that.
-        beta, C = _residual(known.covariance)
-        M_old = M[:q].copy()
-        M_old[0] -= beta @ M_old[1:]
-        M_old, M_cross = M_old[:, :q], M_old[:, q:]
-        M_old[:, 0] -= M_old[:, 1:] @ beta
-        told = self._told[q - 1 : p - 1, :q]
-        weight = np.minimum(self._told_by[q - 1 : p - 1, :q], n)  # it never outweighs what was seen since
-        root = np.sqrt(weight)
-        left = C * (root[:, :, None] * root[:, None, :]) + M_old  # one for each newcomer
-        steady = RIDGE * C.diagonal() + TINY
-        steady[0] *= 1e-9
-        left.reshape(p - q, -1)[:, :: q + 1] += steady + TINY
-        B = np.linalg.solve(left, (M_cross.T + weight * told)[:, :, None])[:, :, 0].T
-        cross, explained = C @ B, M_cross.T @ B
-        covariance, mean = np.empty((p, p)), np.empty(p)
-        covariance[:q, :q] = known.covariance
-        covariance[q:, q:] = B.T @ cross + (M[q:, q:] - explained - explained.T + B.T @ (M_old @ B)) / max(n - 2, 1)
-        cross[0] += beta @ cross[1:]  # the target itself again
-        covariance[:q, q:], covariance[q:, :q] = cross, cross.T
-        step = known.mean - sums.mean[:q]
-        step[0] -= beta @ step[1:]
-        mean[:q], mean[q:] = known.mean, sums.mean[q:] + step @ B
-        return Completed(covariance, mean, np.concatenate([known.behind, _shown(sums)[q:] + weight[:, 0]]))
-
-
-def _residual(C: Floats) -> tuple[Floats, Floats]:
-    """The target regressed on the seats, and the covariance with the residual in the place of the target."""
-    after = C.copy()
-    after[0, 1:] = after[1:, 0] = 0.0
-    if len(C) == 1:
-        return np.zeros(0), after
-    ridged = C[1:, 1:].copy()
-    ridged.reshape(-1)[:: len(C)] *= 1 + 1e-9
-    ridged.reshape(-1)[:: len(C)] += TINY
-    beta = np.asarray(np.linalg.solve(ridged, C[1:, 0]), dtype=np.float64)
-    after[0, 0] += beta @ (C[1:, 1:] @ beta - 2 * C[1:, 0])
-    return beta, after
-
 
 def _join(sums: MomentSums, later: MomentSums) -> MomentSums:
     """Both as one, on the attributes of the first, with which those of the later one begin."""
@@ -155,16 +105,6 @@ def _join(sums: MomentSums, later: MomentSums) -> MomentSums:
         return sums + later
     pairs = None if later.pairs is None else later.pairs[:top, :top]
     return sums + MomentSums(later.n, later.mean[:top], later.products[:top, :top], pairs)
-
-
-def _products(sums: MomentSums) -> Floats:
-    """As if no value had been missing: what some examples do not show is as in those that do."""
-    return sums.products if sums.pairs is None else sums.products * (sums.n / np.maximum(sums.pairs, 1.0))
-
-
-def _shown(sums: MomentSums) -> Floats:
-    """How many examples show each attribute."""
-    return np.full(sums.mean.size, float(sums.n)) if sums.pairs is None else np.diag(sums.pairs)
 
 
 def _with_row(table: Floats, row: Floats) -> Floats:

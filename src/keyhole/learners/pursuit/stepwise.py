@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from keyhole.arrays import Floats, Ints
+from keyhole.learners.pursuit.completion import Completion
 from keyhole.learners.pursuit.constants import COPY, T_ADD, T_DROP, TINY
-from keyhole.learners.pursuit.seats import Completed
 
 
 def sweep(A: Floats, k: int) -> None:
@@ -19,9 +19,19 @@ def sweep(A: Floats, k: int) -> None:
            [ 0.5 ,  2.  ]])
     """
     pivot, column = A[k, k], A[:, k].copy()
-    A -= np.outer(column, column / pivot)
+    A -= column[:, None] * (column / pivot)
     A[:, k] = A[k, :] = column / abs(pivot)
     A[k, k] = -1.0 / pivot
+
+
+def sweep_all(A: Floats, K: Ints) -> None:
+    """Regress on all variables K, of which none has been swept in yet, in place: as `sweep`, one after the other."""
+    column = A[:, K]
+    inverse = np.linalg.inv(column[K])
+    coef = column @ inverse
+    A -= coef @ column.T
+    A[:, K], A[K] = coef, coef.T
+    A[K[:, None], K] = -inverse
 
 
 class Stepwise:
@@ -30,7 +40,7 @@ class Stepwise:
     def __init__(
         self,
         members: Sequence[int],
-        completed: Completed,
+        completed: Completion,
         inflation: Floats,
         price: Floats,
         unseen: float = 0.0,
@@ -39,13 +49,19 @@ class Stepwise:
         self.members = list(members)
         self._price = price
         self.inside = np.zeros(len(members), dtype=bool)
-        self._behind, self._mean, self._inflation, self._unseen = completed.behind, completed.mean, inflation, unseen
-        variance = np.diag(completed.covariance)
+        self._behind, self._mean, self._inflation, self._unseen = (
+            completed.behind[1:],
+            completed.mean,
+            inflation,
+            unseen,
+        )
+        covariance = completed.covariance
+        variance = covariance.diagonal()
         self._varies = variance[1:] > 0
         # Attributes in units of their spread, so that no unit is better conditioned than another.
         self._unit = np.append(1.0, np.sqrt(np.where(self._varies, variance[1:], 1.0)))
-        self._swept = completed.covariance / np.outer(self._unit, self._unit)
-        self._swept[np.arange(1, len(variance)), np.arange(1, len(variance))] += 1e-9
+        self._swept = covariance / np.outer(self._unit, self._unit)
+        self._swept.reshape(-1)[len(variance) + 1 :: len(variance) + 1] += 1e-9
         self._floor = 1e-12 * max(float(variance[0]), TINY)
 
     @property
@@ -55,7 +71,7 @@ class Stepwise:
 
     def t(self) -> Floats:
         """The t of each member, and of each other seat if it joined, on the examples behind that seat."""
-        b, diagonal = self._swept[1:, 0], np.diag(self._swept)[1:]
+        b, diagonal = self._swept[1:, 0], self._swept.diagonal()[1:]
         r, unseen = self.residual_variance, self._unseen
         free = np.maximum(diagonal, COPY)
         left = np.maximum(r - b**2 / free, 1e-3 * r)  # of the target's variance, if it joined
@@ -67,12 +83,12 @@ class Stepwise:
 
     def loss(self) -> Floats:
         """By how much the mean squared error rises if a member leaves; infinite for the others."""
-        b, diagonal = self._swept[1:, 0], np.diag(self._swept)[1:]
+        b, diagonal = self._swept[1:, 0], self._swept.diagonal()[1:]
         return np.where(self.inside, b**2 / np.maximum(np.abs(diagonal), TINY), np.inf)
 
     def gain(self) -> Floats:
         """By how much the mean squared error falls if a seat joins; zero for the members."""
-        b, diagonal = self._swept[1:, 0], np.diag(self._swept)[1:]
+        b, diagonal = self._swept[1:, 0], self._swept.diagonal()[1:]
         return np.where(self.inside | ~self._varies, 0.0, b**2 / np.maximum(diagonal, COPY))
 
     def loss_per_money(self) -> Floats:
@@ -81,11 +97,9 @@ class Stepwise:
 
     def settle(self, start: Sequence[int]) -> None:
         """From the members in ``start``: drop what is not needed, add what is, until nothing moves."""
-        for i, j in enumerate(self.members):
-            if j in start and self._swept[i + 1, i + 1] > COPY:
-                self.flip(i)
+        self._begin(np.array([i for i, j in enumerate(self.members) if j in start], dtype=np.int64))
         for _ in range(4 * len(self.members) + 8):  # enough to drop and add everything twice
-            copies = -np.diag(self._swept)[1:] * COPY > 1  # a member that the others explain: it goes first
+            copies = -self._swept.diagonal()[1:] * COPY > 1  # a member that the others explain: it goes first
             t = np.where(copies, 0.0, np.abs(self.t()))
             weakest = int(np.argmin(np.where(self.inside, t, np.inf)))
             best = int(np.argmax(np.where(self.inside, 0.0, t)))
@@ -95,6 +109,23 @@ class Stepwise:
                 self.flip(best)
             else:
                 return
+
+    def _begin(self, places: Ints) -> None:
+        """Let these seats join in turn, but for those that are nearly copies of seats before them."""
+        if not places.size:
+            return
+        correlation = self._swept[places[:, None] + 1, places + 1]
+        try:
+            apart = np.linalg.cholesky(correlation).diagonal() ** 2  # what each has beyond those before it
+        except np.linalg.LinAlgError:
+            apart = np.zeros(places.size)
+        if (apart > COPY).all():
+            sweep_all(self._swept, places + 1)
+            self.inside[places] = True
+            return
+        for i in places.tolist():
+            if self._swept[i + 1, i + 1] > COPY:
+                self.flip(i)
 
     def trim(self, fits: Callable[[list[int]], bool]) -> list[int]:
         """Let the members go that are missed least for their money, until the rest ``fits``; who went."""
