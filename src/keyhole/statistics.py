@@ -211,11 +211,13 @@ class FitMoments:
     """`FitSums` of the examples: their moments, and how the residual of a predictor goes along with the attributes.
 
     A missing value counts as the attribute's entry in ``fill``, its mean as far as that is known; where ``fill`` has
-    NaN, as the mean of the block. So it adds nothing to a product, and ``pairs`` says how many examples do.
+    NaN, as the mean of the block. So it adds nothing to a product, and ``pairs`` says how many examples do. A residual
+    counts as no larger than ``limit``, so that one wild example does not drown what the others say.
     """
 
     predictor: Predictor
     fill: Floats | None = None
+    limit: float = np.inf
 
     allows_missing: ClassVar[bool] = True
 
@@ -232,7 +234,8 @@ class FitMoments:
         products = centred.T @ centred
         powers = np.empty((2, n))
         e, ee = powers  # the residuals and their squares, to be multiplied by everything in one go
-        e[:] = self._residuals(block.attributes, mean, centred)
+        np.minimum(self._residuals(block.attributes, mean, centred), self.limit, out=e)
+        np.maximum(e, -self.limit, out=e)
         np.multiply(e, e, out=ee)
         ex, ee_x = (powers @ centred)[:, :-1]
         squares = np.square(centred, out=centred)  # in its place: nobody needs it any more

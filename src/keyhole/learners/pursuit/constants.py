@@ -41,13 +41,15 @@ ENOUGH_ROWS = 250
 #: An attribute with less than this share of its variance beyond the model is a copy of what is in it.
 COPY = 0.03
 #: An attribute must owe its spread to more examples than this to be trusted, once it had so many looks;
-HANDFUL, LOOKS_FOR_A_SPREAD = 5.0, 2000
+HANDFUL, LOOKS_FOR_A_SPREAD = 10.0, 2000
 #: what it says until then is multiplied by this in variance.
 NO_EVIDENCE = 1e6
+#: A residual counts as at most so many standard deviations.
+WILD = 10.0
 #: How many epochs are kept apart before the least informative two are joined.
 MAX_EPOCHS = 24
 #: Two are joined all the same when that loses no more than this share of what is known about anybody.
-NEGLIGIBLE = 0.04
+NEGLIGIBLE = 0.08
 #: Pseudo-examples that keep small regressions solvable.
 RIDGE = 1.0
 

@@ -27,6 +27,7 @@ from keyhole.learners.pursuit.constants import (
     T_LEAVE,
     TINY,
     TOGETHER,
+    WILD,
     Z_SEAT,
 )
 from keyhole.learners.pursuit.evidence import Core, Evidence, Scores
@@ -132,7 +133,8 @@ class Hunt:
         """What to ask of each block: moments, and residuals of the working model."""
         if self._model is None:
             self._model = self.working_model()
-        return [FitMoments(self._model, self.evidence.means[attributes]) for attributes in blocks]
+        limit = WILD * float(np.sqrt(self._residual_variance)) if self.n else np.inf
+        return [FitMoments(self._model, self.evidence.means[attributes], limit) for attributes in blocks]
 
     def working_model(self) -> Predictor:
         """The core as a predictor; whoever answers forms its residuals."""
