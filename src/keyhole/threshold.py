@@ -35,6 +35,6 @@ def hard_threshold(w: Floats, s: int, scale: Floats | float = 1.0) -> Floats:
     array([0., 0., 3.])
     """
     kept = largest(np.abs(w * scale), s)
-    out = np.zeros_like(w)
+    out = np.zeros(w.size)
     out[kept] = w[kept]
     return out

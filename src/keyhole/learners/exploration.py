@@ -23,26 +23,28 @@ def exploration(
     """Algorithm 1: one update per batch size B_t, each from len(blocks) * B_t fresh examples."""
     theta = hard_threshold(theta, s, geometry.scale)
     for B in batch_sizes:
-        S = np.flatnonzero(theta)
         statistic = geometry.statistic(theta)
-        queries = [Query(together(J, S), B, statistic) for J in blocks]
+        looks, places = with_support(blocks, statistic.predictor.attributes)
+        queries = [Query(attributes, B, statistic) for attributes in looks]
         answers = yield Round(queries, statistic.predictor)
-        geometry.absorb(queries, answers)
-        g = np.empty_like(theta)
-        for J, query, answer in zip(blocks, queries, answers, strict=True):
-            g[J] = geometry.gradient(query, answer)[query.attributes.searchsorted(J)]
+        g = geometry.gradients(queries, answers)[places]
         theta = hard_threshold(geometry.step(theta, g), s, geometry.scale)
     return theta
 
 
-def together(J: Ints, S: Ints) -> Ints:
-    """The attributes in either, ascending: J is a run of consecutive ones, so that nothing needs sorting.
+def with_support(blocks: Sequence[Ints], S: Ints) -> tuple[list[Ints], Ints]:
+    """Each block and S together, ascending; and where in these, end to end, the blocks themselves stand.
 
-    >>> together(np.array([3, 4, 5]), np.array([1, 4, 9]))
-    array([1, 3, 4, 5, 9])
+    >>> with_support([np.array([0, 1, 2]), np.array([3, 4, 5])], S=np.array([1, 4, 9]))
+    ([array([0, 1, 2, 4, 9]), array([1, 3, 4, 5, 9])], array([0, 1, 2, 6, 7, 8]))
     """
-    before, after = S.searchsorted(J[0]), S.searchsorted(J[-1], side="right")
-    return np.concatenate((S[:before], J, S[after:]))
+    # Blocks are runs of consecutive attributes, so that nothing needs sorting.
+    first = np.array([J[0] for J in blocks])
+    before, after = S.searchsorted(first), S.searchsorted([J[-1] for J in blocks], side="right")
+    ends = zip(before.tolist(), after.tolist(), strict=True)
+    looks = [np.concatenate((S[:b], J, S[a:])) for J, (b, a) in zip(blocks, ends, strict=True)]
+    begins = np.cumsum([0, *(attributes.size for attributes in looks[:-1])]) + before
+    return looks, np.concatenate(blocks) + np.repeat(begins - first, [J.size for J in blocks])
 
 
 def blocks_of(d: int, n_observed: int, s: int) -> list[Ints]:
