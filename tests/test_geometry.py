@@ -18,7 +18,7 @@ def test_each_block_comes_with_the_support_and_is_found_again(d, width, support)
     S = np.array(sorted(j for j in support if j < d), dtype=np.int64)
     blocks = blocks_of(d, n_observed=width + 1, s=1)
 
-    looks, places = with_support(blocks, S)
+    looks, places = with_support(blocks, np.array([*(J[0] for J in blocks), d]), S)
 
     assert [look.tolist() for look in looks] == [np.union1d(J, S).tolist() for J in blocks]
     assert np.concatenate(looks)[places].tolist() == list(range(d))

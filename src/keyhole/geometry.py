@@ -186,9 +186,11 @@ class SeenGeometry:
         # Steps divide by it, so it is 1/square that should be right on average: for normal values that takes three
         # examples off the count, and makes nothing of an attribute seen three times.
         counted = self._looks - 3.0 if self._scaled else self._looks
-        square: Floats = total / np.maximum(counted, 1.0) * (counted > 0)
+        square: Floats = total / np.maximum(counted, 1.0)
+        if self._scaled:
+            square[counted <= 0] = 0.0
         # What rounding leaves of a constant is not a spread, and what cannot be squared cannot be used.
-        unusable = ~(square < np.inf)
+        unusable = ~np.isfinite(square)
         if self._centred:
             unusable |= square <= (1e-13 * self._mean) ** 2
         square[unusable] = 0.0

@@ -3,8 +3,8 @@
 A learner never touches data. It yields a `Round` of queries and is sent back one answer per query, in the same order.
 Whoever answers them (an array, a lake, a cluster, a person) is none of its business.
 
-What is made anew for every look is not frozen: to lock a query, a block and a round takes half as long as to read an
-example. Nothing depends on it, as the meter lets in copies of its own.
+What is made anew for every look is not frozen: to lock a query, a block and a round would take longer than to read
+the values of an example. Nothing depends on it, as the meter lets in copies of its own.
 """
 
 from collections.abc import Callable, Generator, Iterable

@@ -22,9 +22,10 @@ def exploration(
 ) -> Generator[Round, list[Any], Floats]:
     """Algorithm 1: one update per batch size B_t, each from len(blocks) * B_t fresh examples."""
     theta = hard_threshold(theta, s, geometry.scale)
+    edges = np.array([*(J[0] for J in blocks), theta.size])
     for B in batch_sizes:
         statistic = geometry.statistic(theta)
-        looks, places = with_support(blocks, statistic.predictor.attributes)
+        looks, places = with_support(blocks, edges, statistic.predictor.attributes)
         queries = [Query(attributes, B, statistic) for attributes in looks]
         answers = yield Round(queries, statistic.predictor)
         g = geometry.gradients(queries, answers)[places]
@@ -32,19 +33,20 @@ def exploration(
     return theta
 
 
-def with_support(blocks: Sequence[Ints], S: Ints) -> tuple[list[Ints], Ints]:
+def with_support(blocks: Sequence[Ints], edges: Ints, S: Ints) -> tuple[list[Ints], Ints]:
     """Each block and S together, ascending; and where in these, end to end, the blocks themselves stand.
 
-    >>> with_support([np.array([0, 1, 2]), np.array([3, 4, 5])], S=np.array([1, 4, 9]))
-    ([array([0, 1, 2, 4, 9]), array([1, 3, 4, 5, 9])], array([0, 1, 2, 6, 7, 8]))
+    Blocks are runs of attributes, each going on where the last one ended, so that nothing needs sorting; ``edges`` are
+    where they begin, and the end.
+
+    >>> with_support([np.array([0, 1, 2]), np.array([3, 4, 5])], np.array([0, 3, 6]), S=np.array([1, 4]))
+    ([array([0, 1, 2, 4]), array([1, 3, 4, 5])], array([0, 1, 2, 5, 6, 7]))
     """
-    # Blocks are runs of consecutive attributes, so that nothing needs sorting.
-    first = np.array([J[0] for J in blocks])
-    before, after = S.searchsorted(first), S.searchsorted([J[-1] for J in blocks], side="right")
-    ends = zip(before.tolist(), after.tolist(), strict=True)
-    looks = [np.concatenate((S[:b], J, S[a:])) for J, (b, a) in zip(blocks, ends, strict=True)]
-    begins = np.cumsum([0, *(attributes.size for attributes in looks[:-1])]) + before
-    return looks, np.concatenate(blocks) + np.repeat(begins - first, [J.size for J in blocks])
+    cuts = S.searchsorted(edges)
+    ends = cuts.tolist()
+    looks = [np.concatenate((S[:b], J, S[a:])) for b, J, a in zip(ends, blocks, ends[1:], strict=False)]
+    begins = np.cumsum([0, *(attributes.size for attributes in looks[:-1])]) + cuts[:-1]
+    return looks, np.arange(edges[-1]) + np.repeat(begins - edges[:-1], edges[1:] - edges[:-1])
 
 
 def blocks_of(d: int, n_observed: int, s: int) -> list[Ints]:

@@ -203,7 +203,10 @@ class Meter:
         return [self._admit(query) for query in queries] if plain is None else plain
 
     def _admit_plain(self, queries: Sequence[Query]) -> list[Admitted] | None:
-        """The same, all at once, which is cheaper; None unless all are in order beyond doubt."""
+        """The same, all at once, which is cheaper; None unless all are in order beyond doubt.
+
+        Where one is not, `_admit` finds out which, and what to say about it.
+        """
         if self._max_cost_per_example is not None or not all(map(_plain, queries)):
             return None
         attributes = np.concatenate([query.attributes for query in queries])
@@ -224,6 +227,7 @@ class Meter:
         ]
 
     def _admit(self, query: Query) -> Admitted:
+        """The same for one."""
         if type(query) is Admitted:
             return query
         n_examples = query.n_examples
