@@ -197,10 +197,11 @@ class Session:
     def _answer_round(self, meter: Meter, bar: Bar | None, *, in_pieces: bool) -> Stopped | None:
         """Have the queries answered that still are to be, or say what stands in the way."""
         assert self._round is not None  # noqa: S101
-        queries, answers = self._round.queries, self._answers
+        answers = self._answers
+        queries = meter.admit(self._round.queries[len(answers) :])
         if not answers and self._part is None:
             meter.announce(queries)
-        for query in queries[len(answers) :]:
+        for query in queries:
             if bar is not None and answers:
                 self._show(bar, meter)
             missing = query.n_examples - self._part_examples

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from keyhole import theory
-from keyhole.arrays import Floats
+from keyhole.arrays import AnyArray, Floats, Ints
 from keyhole.errors import Misuse
 from keyhole.predictor import Predictor
 from keyhole.query import Query
@@ -34,11 +34,8 @@ class Geometry(Protocol):
     def statistic(self, theta: Floats) -> Gradient | ResidualMoments:
         """What to ask of the examples when theta stands, and of the predictor that goes with it."""
 
-    def absorb(self, queries: Sequence[Query], answers: Sequence[Any]) -> None:
-        """Take in the answers of a round before its gradients are used."""
-
-    def gradient(self, query: Query, answer: Any) -> Floats:
-        """The mean gradient over the query's examples, on the query's attributes."""
+    def gradients(self, queries: Sequence[Query], answers: Sequence[Any]) -> Floats:
+        """Take in the answers of a round; the mean gradient of each query, on its attributes, one after the other."""
 
     def step(self, theta: Floats, g: Floats) -> Floats:
         """theta - eta g, for the eta of the update at hand."""
@@ -46,7 +43,7 @@ class Geometry(Protocol):
 
 def bounded(theta: Floats) -> Floats:
     """theta, unless it is running away."""
-    if not np.abs(theta).max(initial=0.0) < 1e100:
+    if not np.maximum.reduce(np.abs(theta), initial=0.0) < 1e100:
         raise Misuse('step_size must be small enough for the data, but the coefficients grow without end; try "auto".')
     return theta
 
@@ -68,13 +65,10 @@ class RawGeometry:
         """l'(theta.x) x."""
         return Gradient(self.predictor(theta))
 
-    def absorb(self, queries: Sequence[Query], answers: Sequence[Any]) -> None:  # noqa: ARG002
-        """There is nothing to learn but the gradient; an update is counted."""
+    def gradients(self, queries: Sequence[Query], answers: Sequence[Floats]) -> Floats:
+        """The means of l'(theta.x) x; there is nothing else to learn, and an update is counted."""
         self._updates += 1
-
-    def gradient(self, query: Query, answer: Floats) -> Floats:
-        """The mean of l'(theta.x) x."""
-        return answer / query.n_examples
+        return np.concatenate([answer / query.n_examples for query, answer in zip(queries, answers, strict=True)])
 
     def step(self, theta: Floats, g: Floats) -> Floats:
         """theta - eta g with the given eta."""
@@ -98,12 +92,14 @@ class SeenGeometry:
         self._schedule = step_size
         self._scaled = scaled
         self._fit_intercept = fit_intercept
+        self._centred = scaled and fit_intercept
         self._updates = 0
         self._intercept = 0.0
         self._looks = np.zeros(n_attributes)
         self._mean = np.zeros(n_attributes)
         self._zero = np.zeros(n_attributes)
         self._spread = np.zeros(n_attributes)
+        self._square = np.zeros(n_attributes)
         self._targets = 0
         self._target_mean = 0.0
         self._theta = np.zeros(n_attributes)
@@ -116,11 +112,11 @@ class SeenGeometry:
     @property
     def _centre(self) -> Floats:
         """Where attributes are measured from: their means, if an intercept can make up for it."""
-        return self._mean if self._scaled and self._fit_intercept else self._zero
+        return self._mean if self._centred else self._zero
 
     def predictor(self, theta: Floats) -> Predictor:
         """theta and the intercept that goes with it."""
-        if self._scaled and self._fit_intercept:
+        if self._centred:
             # In centred units the best constant is the mean of the targets; targets are always seen.
             return Predictor.from_dense(theta, self._target_mean - float(self._centre @ theta))
         return Predictor.from_dense(theta, self._intercept)
@@ -131,23 +127,26 @@ class SeenGeometry:
             self._last_step, self._theta = theta - self._theta, theta
         return ResidualMoments(self.predictor(theta), self._last_step, self._centre.copy())
 
-    def absorb(self, queries: Sequence[Query], answers: Sequence[ResidualSums]) -> None:
-        """Learn centres, scales, curvature and intercept from what the round has looked at."""
-        for query, sums in zip(queries, answers, strict=True):
-            self._join(query, sums)
+    def gradients(self, queries: Sequence[Query], answers: Sequence[ResidualSums]) -> Floats:
+        """Learn centres, scales, curvature and intercept from a round; then its means of l'(theta.x) (x - centre)."""
+        # A round may have hundreds of queries, so they are taken in at once, their attributes end to end.
+        sizes = [query.attributes.size for query in queries]
+        attributes = _end_to_end([query.attributes for query in queries])
+        n = _for_each([float(sums.n) for sums in answers], sizes)
+        mean = _end_to_end([sums.mean for sums in answers])
+        self._join(attributes, n, mean, _end_to_end([sums.spread for sums in answers]))
         self._updates += 1
+        self._square = self._mean_square()
         if self._scaled:
-            self.scale = np.sqrt(self._square())
-        self._measure_curvature(queries, answers)
-        self._compare_with_nothing(answers)
+            self.scale = np.sqrt(self._square)
+        self._measure_curvature(attributes, n, answers)
+        self._look_at_targets(answers)
         if self._fit_intercept and not self._scaled:
-            n = sum(sums.n for sums in answers)
-            self._intercept -= self._eta() * 2.0 * sum(s.n * s.residual_mean for s in answers) / n
-
-    def gradient(self, query: Query, answer: ResidualSums) -> Floats:
-        """The mean of l'(theta.x) (x - centre)."""
-        away = answer.mean - self._centre[query.attributes]
-        return 2.0 * (answer.cross / answer.n + answer.residual_mean * away)
+            examples = sum(sums.n for sums in answers)
+            self._intercept -= self._eta() * 2.0 * sum(s.n * s.residual_mean for s in answers) / examples
+        residual_mean = _for_each([sums.residual_mean for sums in answers], sizes)
+        cross = _end_to_end([sums.cross for sums in answers])
+        return 2.0 * (cross / n + residual_mean * (mean - self._centre[attributes]))
 
     def step(self, theta: Floats, g: Floats) -> Floats:
         """theta - eta g in the units of this geometry; an attribute that has not varied yet stays where it is.
@@ -157,12 +156,12 @@ class SeenGeometry:
         """
         if isinstance(self._schedule, str) and self._worse_than_nothing and theta.any():
             self._caution *= 0.7
-            return np.zeros_like(theta)
+            return np.zeros(theta.size)
         eta = self._eta()
         if not self._scaled:
             return bounded(theta - eta * g)
-        square = self._square()
-        return bounded(theta - np.divide(eta * g, square, out=np.zeros_like(g), where=square > 0))
+        square = self._square
+        return bounded(theta - np.divide(eta * g, square, out=np.zeros(g.size), where=square > 0))
 
     def _eta(self) -> float:
         """The step size, given or automatic."""
@@ -177,55 +176,73 @@ class SeenGeometry:
         A lower bound, as every Rayleigh quotient is. That is good enough: 1/(4 L_s) keeps a factor 4 away from where
         steps overshoot, and a direction in which they grow is one that the steps themselves turn to.
         """
-        of_an_attribute = 1.0 if self._scaled else float(self._square().max())
+        of_an_attribute = 1.0 if self._scaled else float(np.maximum.reduce(self._square))
         of_the_constant = 1.0 if self._fit_intercept else 0.0
         return 2.0 * max(of_an_attribute, of_the_constant, self._largest_curvature)
 
-    def _square(self) -> Floats:
+    def _mean_square(self) -> Floats:
         """The mean square of every attribute, measured from its centre; 0 where it has not varied (enough) yet."""
         total = self._spread + self._looks * (self._mean - self._centre) ** 2
         # Steps divide by it, so it is 1/square that should be right on average: for normal values that takes three
         # examples off the count, and makes nothing of an attribute seen three times.
-        counted = np.maximum(self._looks - (3.0 if self._scaled else 0.0), 0.0)
-        square = np.divide(total, counted, out=np.zeros_like(total), where=counted > 0)
+        counted = self._looks - 3.0 if self._scaled else self._looks
+        square: Floats = total / np.maximum(counted, 1.0)
+        if self._scaled:
+            square[counted <= 0] = 0.0
         # What rounding leaves of a constant is not a spread, and what cannot be squared cannot be used.
-        square[(np.sqrt(square) <= 1e-13 * np.abs(self._mean)) | ~np.isfinite(square)] = 0.0
+        unusable = ~np.isfinite(square)
+        if self._centred:
+            unusable |= square <= (1e-13 * self._mean) ** 2
+        square[unusable] = 0.0
         return square
 
-    def _measure_curvature(self, queries: Sequence[Query], answers: Sequence[ResidualSums]) -> None:
+    def _measure_curvature(self, attributes: Ints, n: Floats | float, answers: Sequence[ResidualSums]) -> None:
         """How much the examples spread along the last step, per unit of its length.
 
         The largest such value counts, but it fades: the support moves on, and the scales get better.
         """
         self._largest_curvature *= 0.9
-        squares = (self._last_step * self.scale) ** 2  # once: a round has d / s' queries
-        length = sum(
-            sums.n * float(np.add.reduce(squares[query.attributes]))
-            for query, sums in zip(queries, answers, strict=True)
-        )
+        squares = (self._last_step * self.scale) ** 2
+        length = float(np.add.reduce(n * squares[attributes]))
         if length > 0:
             curvature = sum(sums.along_probe for sums in answers) / length
             self._largest_curvature = max(self._largest_curvature, curvature)
 
-    def _compare_with_nothing(self, answers: Sequence[ResidualSums]) -> None:
-        """These examples are fresh: their residuals tell honestly how good the predictor is that asked for them."""
+    def _look_at_targets(self, answers: Sequence[ResidualSums]) -> None:
+        """Add to the mean of the targets, and compare the predictor that asked with predicting nothing.
+
+        The examples are fresh: their residuals tell honestly how good it is.
+        """
+        for sums in answers:
+            self._targets += sums.n
+            self._target_mean += sums.n / self._targets * (sums.target_mean - self._target_mean)
         nothing = self._target_mean if self._fit_intercept else 0.0
-        error = sum(sums.residual_spread + sums.n * sums.residual_mean**2 for sums in answers)
-        error_of_nothing = sum(sums.target_spread + sums.n * (sums.target_mean - nothing) ** 2 for sums in answers)
+        error = error_of_nothing = 0.0
+        for sums in answers:
+            error += sums.residual_spread + sums.n * sums.residual_mean**2
+            error_of_nothing += sums.target_spread + sums.n * (sums.target_mean - nothing) ** 2
         self._worse_than_nothing = error > 2.0 * error_of_nothing
 
-    def _join(self, query: Query, sums: ResidualSums) -> None:
-        """Add one query's looks to the running means and spreads (as `ResidualSums` are added)."""
-        j = query.attributes
-        looks, mean = self._looks[j], self._mean[j]
-        total = looks + sums.n
-        share = sums.n / total
-        shift = sums.mean - mean
-        self._spread[j] += sums.spread + looks * share * shift**2
-        self._mean[j] = mean + share * shift
-        self._looks[j] = total
-        self._targets += sums.n
-        self._target_mean += sums.n / self._targets * (sums.target_mean - self._target_mean)
+    def _join(self, attributes: Ints, n: Floats | float, mean: Floats, spread: Floats) -> None:
+        """Add a round's looks to the running means and spreads; an attribute may be among them several times."""
+        before, old = self._looks[attributes], self._mean[attributes]
+        np.add.at(self._looks, attributes, n)
+        total = self._looks[attributes]
+        np.add.at(self._mean, attributes, n / total * (mean - old))
+        new = self._mean[attributes]
+        # Moving to a new mean costs its squared distance for every example (Chan, Golub & LeVeque 1983); of those seen
+        # before, each entry bears its share.
+        moved = (mean - new) ** 2 + before / (total - before) * (new - old) ** 2
+        np.add.at(self._spread, attributes, spread + n * moved)
+
+
+def _end_to_end(parts: Sequence[AnyArray]) -> AnyArray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _for_each(numbers: Sequence[float], sizes: Sequence[int]) -> Floats | float:
+    """A number per query, as often as the query has attributes."""
+    return numbers[0] if len(numbers) == 1 else np.repeat(numbers, sizes)
 
 
 def geometry_for(n_attributes: int, *, step_size: Schedule | str, scale: str | None, fit_intercept: bool) -> Geometry:

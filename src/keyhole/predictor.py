@@ -53,12 +53,14 @@ class Predictor:
         n_attributes: int | None = None,
         names: Iterable[str] | None = None,
     ) -> None:
+        # A learner publishes one with every update, so the calls here and in `_check` are the quickest there are.
         needed = np.array(attributes).reshape(-1)
         if needed.size and needed.dtype.kind not in "iu":
             raise Misuse(f"a predictor names its attributes by whole numbers, not {attributes!r}.")
         needed = needed.astype(np.int64, copy=False)
         weights = np.array(coef, dtype=np.float64).reshape(-1)
-        needed.flags.writeable = weights.flags.writeable = False
+        needed.setflags(write=False)
+        weights.setflags(write=False)
         put = object.__setattr__  # the dataclass is frozen for everybody else
         put(self, "attributes", needed)
         put(self, "coef", weights)
@@ -68,7 +70,6 @@ class Predictor:
         self._check()
 
     def _check(self) -> None:
-        # A learner publishes one with every update; to count is half the cost of `any` and `all` there.
         if self.attributes.size != self.coef.size or (self.names is not None and len(self.names) != self.coef.size):
             raise Misuse(
                 f"a predictor has one coefficient (and name) per attribute, "
@@ -78,7 +79,7 @@ class Predictor:
             raise Misuse(
                 f"a predictor's attributes are distinct and ascending, not {self.attributes.tolist()}; sort them."
             )
-        if self.attributes.size and not 0 <= self.attributes[0] <= self.attributes[-1] < self.n_attributes:
+        if self.attributes.size and not 0 <= self.attributes.item(0) <= self.attributes.item(-1) < self.n_attributes:
             raise Misuse(
                 f"a predictor's attributes lie between 0 and {self.n_attributes - 1}, not {self.attributes.tolist()}."
             )

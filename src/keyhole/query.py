@@ -2,6 +2,9 @@
 
 A learner never touches data. It yields a `Round` of queries and is sent back one answer per query, in the same order.
 Whoever answers them (an array, a lake, a cluster, a person) is none of its business.
+
+What is made anew for every look is not frozen: to lock a query, a block and a round would take longer than to read
+the values of an example. Nothing depends on it, as the meter lets in copies of its own.
 """
 
 from collections.abc import Callable, Generator, Iterable
@@ -15,7 +18,7 @@ from keyhole.explanation import Explanation
 from keyhole.predictor import Predictor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Block:
     """Some examples, seen through the keyhole: only the attributes that were asked for, and the targets."""
 
@@ -36,7 +39,7 @@ class Statistic(Protocol):
         """Summarise the examples of ``block``."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Query:
     """Look at ``attributes`` of the next ``n_examples`` fresh examples and bring back the sum of ``statistic``."""
 
@@ -45,7 +48,7 @@ class Query:
     statistic: Statistic
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Round:
     """Queries that may be answered at the same time, and the predictor as it stands before their answers.
 
@@ -63,9 +66,9 @@ class Round:
         predictor: Predictor | None = None,
         explain: Callable[[], Explanation] | None = None,
     ) -> None:
-        object.__setattr__(self, "queries", tuple(queries))
-        object.__setattr__(self, "predictor", predictor)
-        object.__setattr__(self, "explain", explain)
+        self.queries = tuple(queries)
+        self.predictor = predictor
+        self.explain = explain
 
 
 #: A run of a learner: yields rounds, is sent their answers, and returns the final predictor.

@@ -14,6 +14,8 @@ from keyhole.arrays import AnyArray, Floats, Ints
 from keyhole.errors import BadData
 from keyhole.optional import need
 
+_FLOAT64 = np.dtype(np.float64)
+
 #: Which examples: a run of them, or any ones in any order.
 Rows = slice | Ints
 
@@ -186,7 +188,7 @@ _NOT_IN_NUMPY = {"Boolean", "Int128", "UInt128", "Decimal"}
 
 def as_floats(cells: AnyArray) -> Floats:
     """``cells`` as a plain float64 array; None and masked values read as NaN, what cannot be a number is refused."""
-    if type(cells) is np.ndarray and cells.dtype == np.float64:
+    if type(cells) is np.ndarray and cells.dtype is _FLOAT64:
         return cells
     try:
         floats = cells.astype(np.float64, copy=False)

@@ -17,9 +17,10 @@ def largest(magnitude: Floats, s: int) -> Ints:
     # A partition finds that value in O(d), where a stable sort would need O(d log d).
     cut = np.partition(magnitude, magnitude.size - s)[magnitude.size - s]
     chosen = magnitude > cut
-    at_the_cut = np.flatnonzero(magnitude == cut)
+    at_the_cut = (magnitude == cut).nonzero()[0]
     chosen[at_the_cut[: s - np.count_nonzero(chosen)]] = True
-    return np.flatnonzero(chosen)
+    kept: Ints = chosen.nonzero()[0]
+    return kept
 
 
 def hard_threshold(w: Floats, s: int, scale: Floats | float = 1.0) -> Floats:
@@ -35,6 +36,6 @@ def hard_threshold(w: Floats, s: int, scale: Floats | float = 1.0) -> Floats:
     array([0., 0., 3.])
     """
     kept = largest(np.abs(w * scale), s)
-    out = np.zeros_like(w)
+    out = np.zeros(w.size)
     out[kept] = w[kept]
     return out

@@ -1,10 +1,7 @@
 """Units from single examples are those of adding one after the other."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
-from keyhole.learners.exploration import together
 from keyhole.learners.single_looks import SingleLooks
 from keyhole.running import RunningScale
 
@@ -51,10 +48,3 @@ def test_looks_are_counted_and_never_do_more_examples_wait_than_memory_allows():
 
     assert len(scale._waiting) <= 256
     assert scale.looks().tolist() == expected.tolist()
-
-
-@given(st.integers(0, 9), st.integers(1, 6), st.sets(st.integers(0, 20)))
-def test_a_block_and_the_support_come_together_as_a_union(start, width, support):
-    J, S = np.arange(start, start + width), np.array(sorted(support), dtype=np.int64)
-
-    assert together(J, S).tolist() == np.union1d(J, S).tolist()

@@ -58,6 +58,57 @@ def test_whatever_is_asked_nothing_passes_that_is_not_allowed_or_not_billed(aske
     assert meter.bill.cost <= cost * (1 + 1e-9)
 
 
+@given(st.lists(queries, max_size=4), st.sampled_from([None, 2.5]))
+def test_a_round_is_admitted_at_once_as_its_queries_are_one_by_one(asked, most):
+    spy, meter = spy_and_meter(max_cost_per_example=most)
+
+    one_by_one = outcome(lambda: [meter.admit([query])[0] for query in asked])
+    at_once = outcome(lambda: meter.admit(asked))
+
+    assert not spy.looked_at.any()
+    if isinstance(one_by_one, str):
+        assert at_once == one_by_one
+        return
+    for query, one, original in zip(at_once, one_by_one, asked, strict=True):
+        assert (query.attributes.tolist(), query.n_examples) == (one.attributes.tolist(), one.n_examples)
+        assert query.attributes.dtype == np.int64
+        assert not query.attributes.flags.writeable
+        assert not np.shares_memory(query.attributes, original.attributes)
+
+
+def outcome(work):
+    try:
+        return work()
+    except kh.Misuse as refused:
+        return str(refused)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        Query(np.array([1, 0]), 5, Collected()),
+        Query(np.array([0, 1, 2, 3]), 5, Collected()),
+        Query(np.array([0, D]), 5, Collected()),
+        Query(np.array([-1, 0]), 5, Collected()),
+        Query(np.array([0]), 0, Collected()),
+    ],
+)
+def test_a_round_with_one_query_that_is_not_allowed_is_refused_as_a_whole(refused):
+    class Mixed:
+        n_observed, n_nonzero_coefs = ALLOWED, 1
+
+        def run(self, n_attributes, rng):
+            yield Round([Query(np.array([0, 1]), 5, Collected()), refused])
+
+    spy = SpySource(*examples())
+
+    with pytest.raises(kh.Misuse) as caught:
+        kh.learn(Mixed(), spy)
+
+    assert not spy.looked_at.any()
+    assert caught.value.result.bill.values == 0
+
+
 @dataclass(frozen=True)
 class Greedy:
     """Asks for one attribute more than it may."""
@@ -196,15 +247,15 @@ def test_whole_numbers_of_every_kind_count_attributes_and_examples():
 
 def test_single_examples_are_counted_exactly_however_many_there_are_and_whenever_the_bill_is_read():
     rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(700, D)), rng.normal(size=700)
+    X, y = rng.normal(size=(5_000, D)), rng.normal(size=5_000)
     meter, looks = Meter(kh.ArraySource(X, y), n_observed=ALLOWED), np.zeros(D, dtype=int)
 
-    for i in range(600):
+    for i in range(5_000):
         attributes = np.sort(rng.choice(D, ALLOWED, replace=False))
         meter.answer(Query(attributes, 1, Collected()))
         looks[attributes] += 1
         attributes[:] = 0  # whatever becomes of it afterwards
-        if i in (0, 255, 256, 300):
+        if i in (0, 255, 256, 4_500):
             assert meter.bill.per_attribute.tolist() == looks.tolist()
 
     assert meter.bill.per_attribute.tolist() == looks.tolist()

@@ -22,27 +22,31 @@ def exploration(
 ) -> Generator[Round, list[Any], Floats]:
     """Algorithm 1: one update per batch size B_t, each from len(blocks) * B_t fresh examples."""
     theta = hard_threshold(theta, s, geometry.scale)
+    edges = np.array([*(J[0] for J in blocks), theta.size])
     for B in batch_sizes:
-        S = np.flatnonzero(theta)
         statistic = geometry.statistic(theta)
-        queries = [Query(together(J, S), B, statistic) for J in blocks]
+        looks, places = with_support(blocks, edges, statistic.predictor.attributes)
+        queries = [Query(attributes, B, statistic) for attributes in looks]
         answers = yield Round(queries, statistic.predictor)
-        geometry.absorb(queries, answers)
-        g = np.empty_like(theta)
-        for J, query, answer in zip(blocks, queries, answers, strict=True):
-            g[J] = geometry.gradient(query, answer)[query.attributes.searchsorted(J)]
+        g = geometry.gradients(queries, answers)[places]
         theta = hard_threshold(geometry.step(theta, g), s, geometry.scale)
     return theta
 
 
-def together(J: Ints, S: Ints) -> Ints:
-    """The attributes in either, ascending: J is a run of consecutive ones, so that nothing needs sorting.
+def with_support(blocks: Sequence[Ints], edges: Ints, S: Ints) -> tuple[list[Ints], Ints]:
+    """Each block and S together, ascending; and where in these, end to end, the blocks themselves stand.
 
-    >>> together(np.array([3, 4, 5]), np.array([1, 4, 9]))
-    array([1, 3, 4, 5, 9])
+    Blocks are runs of attributes, each going on where the last one ended, so that nothing needs sorting; ``edges`` are
+    where they begin, and the end.
+
+    >>> with_support([np.array([0, 1, 2]), np.array([3, 4, 5])], np.array([0, 3, 6]), S=np.array([1, 4]))
+    ([array([0, 1, 2, 4]), array([1, 3, 4, 5])], array([0, 1, 2, 5, 6, 7]))
     """
-    before, after = S.searchsorted(J[0]), S.searchsorted(J[-1], side="right")
-    return np.concatenate((S[:before], J, S[after:]))
+    cuts = S.searchsorted(edges)
+    ends = cuts.tolist()
+    looks = [np.concatenate((S[:b], J, S[a:])) for b, J, a in zip(ends, blocks, ends[1:], strict=False)]
+    begins = np.cumsum([0, *(attributes.size for attributes in looks[:-1])]) + cuts[:-1]
+    return looks, np.arange(edges[-1]) + np.repeat(begins - edges[:-1], edges[1:] - edges[:-1])
 
 
 def blocks_of(d: int, n_observed: int, s: int) -> list[Ints]:

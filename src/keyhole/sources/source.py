@@ -82,8 +82,12 @@ def _sum_of_squares(values: Floats) -> float:
     if values.size == 1:  # the target, where examples come one by one
         value: float = values.item()
         return value * value
-    # Neither warns of an overflow. A long vdot is spread over threads, which wait for each other on a busy machine.
-    return float(np.vdot(values, values) if values.size <= CHUNK else np.einsum("i,i", values, values))
+    # Neither warns of an overflow. A longer vdot is spread over threads, which wait for each other on a busy machine.
+    return float(np.vdot(values, values) if values.size <= _ONE_THREAD else np.einsum("i,i", values, values))
+
+
+#: OpenBLAS multiplies vectors of up to this length in one thread.
+_ONE_THREAD = 10_000
 
 
 def _refuse_unusable(
