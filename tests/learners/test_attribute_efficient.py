@@ -1,5 +1,6 @@
 """AER, AERR, AELR, DDAERR, DDAELR: every estimate over every draw, every step against its definition."""
 
+from copy import deepcopy
 from itertools import product
 
 import numpy as np
@@ -26,7 +27,6 @@ from keyhole.learners.aerr import (
     Ridge,
     inner_weights,
     lasso_step_size,
-    lasso_weights,
     ridge_step_size,
 )
 from keyhole.learners.ddaerr import (
@@ -51,6 +51,15 @@ def middles(p):
     return np.cumsum(p) - p / 2
 
 
+def to_xtilde(law, i):
+    """What the draws ``i`` make of x, attribute by attribute."""
+    [(C, weights, where)] = law.looks(np.sort(middles(law.q)[[list(i)]]))
+    assert C.tolist() == np.flatnonzero(where).tolist() == sorted(set(i))
+    dense = np.zeros(law.q.size)
+    dense[C] = weights
+    return dense
+
+
 # Estimates, over every draw.
 
 
@@ -69,9 +78,17 @@ def test_inverting_the_cumulative_sum_draws_every_attribute_from_its_own_interva
 def test_xtilde_is_x_on_average_over_every_draw(k, p):
     law = Law(p, k, 1, np.abs)
 
-    mean = sum(np.prod(p[list(i)]) * law.to_xtilde(middles(p)[[list(i)]])[0] * x for i in product(range(3), repeat=k))
+    mean = sum(np.prod(p[list(i)]) * to_xtilde(law, i) * x for i in product(range(3), repeat=k))
 
     np.testing.assert_allclose(mean, x, rtol=1e-12)
+
+
+def test_what_is_looked_at_for_many_examples_at_once_is_what_is_looked_at_for_each():
+    law, uniforms = Law(q, 4, 1, np.abs), np.sort(np.random.default_rng(0).random((50, 4)), axis=1)
+
+    for row, looks in zip(uniforms, law.looks(uniforms), strict=True):
+        [alone] = law.looks(row[None])
+        assert [part.tolist() for part in looks] == [part.tolist() for part in alone]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -84,17 +101,17 @@ def test_the_inner_product_is_right_on_average_over_every_draw(law, n):
 
     mean = 0.0
     for draws in product([0, 2], repeat=n):  # attribute 1 has no weight
-        j, c = inner_product(w, inner_weights(law, roots)(w), middles(p)[list(draws)])
+        j, c, factor = inner_product(w, inner_weights(law, roots)(w), middles(p)[list(draws)])
         assert j.tolist() == list(draws)
-        mean += np.prod(p[j]) * (c @ x[j])
+        mean += np.prod(p[j]) * factor * (c @ x[j])
 
     assert mean == pytest.approx(w @ x, rel=1e-12)
 
 
 def test_nothing_is_looked_at_for_the_inner_product_with_zero():
-    j, c = inner_product(np.zeros(3), np.zeros(3), np.zeros(4))
+    j, c, factor = inner_product(np.zeros(3), np.zeros(3), np.zeros(4))
 
-    assert j.size == c.size == 0
+    assert j.size == c.size == factor == 0
 
 
 def test_the_gradient_of_the_ridge_loop_is_unbiased_over_every_draw():
@@ -103,9 +120,8 @@ def test_the_gradient_of_the_ridge_loop_is_unbiased_over_every_draw():
     mean = np.zeros(3)
     for i in product(range(3), repeat=2):
         for pair in product([0, 2], repeat=2):
-            j, c = inner_product(w, law.inner(w), middles(p)[list(pair)])
-            [to_xtilde] = law.to_xtilde(middles(q)[[list(i)]])
-            mean += np.prod(q[list(i)]) * np.prod(p[j]) * (c @ x[j] - y) * to_xtilde * x
+            j, c, factor = inner_product(w, law.inner(w), middles(p)[list(pair)])
+            mean += np.prod(q[list(i)]) * np.prod(p[j]) * (factor * (c @ x[j]) - y) * to_xtilde(law, i) * x
 
     np.testing.assert_allclose(mean, (w @ x - y) * x, rtol=1e-12)
 
@@ -144,27 +160,31 @@ def test_projections_find_the_nearest_point(radius):
         np.testing.assert_allclose(into_l1_ball(v, radius), found[:4] - found[4:], atol=1e-4)
 
 
+ALL = np.arange(4)
+
+
 def test_the_exponentiated_gradient_is_the_product_of_its_factors():
     """z+ and z-, multiplied factor by factor with g clipped at 1/eta, give the same w."""
     rng = np.random.default_rng(0)
     iterate, B = Lasso(4), 3.0
     plus, minus = np.ones(4), np.ones(4)
     for t in range(60):
-        g, eta = rng.normal(size=4) * 4, 0.5 / np.sqrt(t + 1)
-        clipped = np.array([min(max(entry, -1 / eta), 1 / eta) for entry in g])
+        C = np.sort(rng.permutation(4)[:3])
+        g, eta = rng.normal(size=3) * 4, 0.5 / np.sqrt(t + 1)
+        clipped = np.zeros(4)
+        clipped[C] = [min(max(entry, -1 / eta), 1 / eta) for entry in g]
         plus, minus = plus * np.exp(-eta * clipped), minus * np.exp(eta * clipped)
 
-        iterate.move(g, eta, B)
+        iterate.move(C, g, eta, B)
 
         np.testing.assert_allclose(iterate.w, B * (plus - minus) / (plus.sum() + minus.sum()), rtol=1e-9, atol=1e-12)
 
 
-def test_exponents_in_the_thousands_neither_overflow_nor_vanish():
-    c = np.array([5000.0, -5001.0, 10.0, 0.0])
-    # In logs, relative to the largest: exp(-1) and 1, the others nothing.
-    expected = 7.0 * np.array([-np.exp(-1), 1.0, 0.0, 0.0]) / (1 + np.exp(-1))
-
-    np.testing.assert_allclose(lasso_weights(c, 7.0), expected, rtol=1e-12, atol=1e-300)
+def lasso_weights(c, B):
+    """w = B (z+ - z-) / (sum z+ + sum z-) for z+ = exp(-c) and z- = exp(c), all divided by the largest."""
+    top = np.abs(c).max()
+    plus, minus = np.exp(-c - top), np.exp(c - top)
+    return (plus - minus) * (B / (plus + minus).sum())
 
 
 @pytest.mark.parametrize("n", [1, 290, 310, 700])
@@ -173,19 +193,46 @@ def test_however_far_the_lasso_has_come_its_weights_are_those_of_the_sum_of_its_
     gradients = rng.normal(0.5, 2.0, size=(n, 4))
     iterate = Lasso(4)
     for g in gradients:
-        iterate.move(g, 0.7, 2.0)
+        iterate.move(ALL, g, 0.7, 2.0)
 
     c = np.clip(0.7 * gradients, -1.0, 1.0).sum(axis=0)
 
     np.testing.assert_allclose(iterate.w, lasso_weights(c, 2.0), rtol=1e-9, atol=1e-300)
 
 
+def test_exponents_in_the_thousands_neither_overflow_nor_vanish_and_there_is_a_way_back():
+    iterate, c = Lasso(4), np.zeros(4)
+    for n, g in [(2_000, [1.0, -1.0, 0.01, 0.0]), (1_990, [-1.0, 1.0, 0.0, 0.0]), (30, [-0.5, 0.0, 0.0, 1.0])]:
+        for _ in range(n):
+            iterate.move(ALL, np.array(g), 1.0, 7.0)
+            c += g
+            np.testing.assert_allclose(iterate.w, lasso_weights(c, 7.0), rtol=1e-9, atol=1e-100)
+
+
 def test_a_long_run_in_one_direction_stays_finite():
     iterate = Lasso(3)
     for _ in range(5_000):
-        iterate.move(np.array([-1e9, 0.0, 1e-9]), 1.0, 2.0)
+        iterate.move(np.arange(3), np.array([-1e9, 0.0, 1e-9]), 1.0, 2.0)
 
     np.testing.assert_allclose(iterate.w, [2.0, 0.0, 0.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("iterate", [Lasso(4), Ridge(4, anytime=True)])
+def test_a_gradient_on_some_attributes_is_one_with_zeros_on_the_others(iterate):
+    dense, rng = deepcopy(iterate), np.random.default_rng(0)
+    for t in range(1, 40):
+        C = np.sort(rng.permutation(4)[:2])
+        g = np.zeros(4)
+        g[C] = rng.normal(size=2)
+        iterate.measure(C, g[C])
+        dense.measure(ALL, g)
+        eta = iterate.step_size(1.0, t, t)
+        assert eta == pytest.approx(dense.step_size(1.0, t, t), rel=1e-12)
+
+        iterate.move(C, g[C], eta, 1.0)
+        dense.move(ALL, g, eta, 1.0)
+
+        np.testing.assert_allclose(iterate.w, dense.w, rtol=1e-9, atol=1e-12)
 
 
 # Step sizes.
@@ -339,13 +386,13 @@ def test_where_the_horizon_is_unknown_steps_already_taken_shrink_with_the_step_s
     steps, total, squares = np.zeros(3), np.zeros(3), 0.0
     for t in range(1, 20):
         g = rng.normal(size=3)
-        iterate.measure(g)
+        iterate.measure(np.arange(3), g)
         total, squares = total + g, squares + g @ g
         eta = iterate.step_size(0.5, t, t)
         steps = steps + eta * g
 
-        iterate.move(g, eta, 1e9)
-        plain.move(g, eta, 1e9)
+        iterate.move(np.arange(3), g, eta, 1e9)
+        plain.move(np.arange(3), g, eta, 1e9)
 
         assert eta == pytest.approx(1 / np.sqrt(squares))
         np.testing.assert_allclose(iterate.w, -eta * total, rtol=1e-9)

@@ -9,6 +9,7 @@ import keyhole as kh
 from keyhole.learners.aer import AER, DirectEstimation, least_squares
 from keyhole.learners.aerr import AELR, AERR
 from keyhole.learners.ddaerr import DDAELR, DDAERR
+from keyhole.learners.dual_averaging import subsets
 from keyhole.query import Block
 from keyhole.statistics import ExampleRows, Moments
 from keyhole.testing import LearnerContract
@@ -60,16 +61,16 @@ class TestDDAELRWithARefit(LearnerContract):
 
 
 class Subsets:
-    """A generator whose numbers are smallest for the subset it was told, and for the inner product in the middle."""
+    """A generator that draws the subset it was told, and for the inner product numbers in the middle."""
 
     def __init__(self, subset):
         self.subset = list(subset)
 
+    def integers(self, _, size):
+        return np.broadcast_to(self.subset, size)
+
     def random(self, size):
-        numbers = np.full(size, 0.5)
-        if size[1] == 4:
-            numbers[:, self.subset] = 0.1
-        return numbers
+        return np.full(size, 0.5)
 
 
 def test_the_first_step_of_aer_is_along_y_x_on_average_over_every_subset():
@@ -93,13 +94,13 @@ def test_aer_is_the_papers_loop_straight_down_the_page():
     rng, w, total, G2 = np.random.default_rng(6), np.zeros(7), np.zeros(7), 0.0
     seen, targets = [[] for _ in range(7)], []
     for t, (row, target) in enumerate(zip(X, y, strict=True), start=1):
-        if t % 16 == 1:  # drawn for 16 examples at once
-            order, uniforms = np.argsort(rng.random((16, 7)), axis=1), rng.random((16, 2))
-        C = order[(t - 1) % 16, :2]
+        if t % 64 == 1:  # drawn for 64 examples at once
+            drawn, uniforms = subsets(rng, 7, 2, 64), rng.random((64, 2))
+        C = drawn[(t - 1) % 64]
         j, yhat = [], 0.0
         if w.any():
             cumulative = np.cumsum(np.abs(w))
-            j = [int(np.argmax(cumulative > u * cumulative[-1])) for u in uniforms[(t - 1) % 16]]
+            j = [int(np.argmax(cumulative > u * cumulative[-1])) for u in uniforms[(t - 1) % 64]]
             yhat = np.mean([cumulative[-1] * np.sign(w[i]) * row[i] for i in j])
         for i in {*C.tolist(), *j}:
             seen[i].append(row[i] ** 2)

@@ -73,7 +73,7 @@ def test_the_gradient_at_a_dense_iterate_is_the_definition_for_every_draw_and_un
     mean = np.zeros(6)
     for R in draws:
         O = np.sort([*top, *R]).astype(int)
-        g = scattered(O, dense_gradient(x[O], y, w[O], np.isin(O, top), one_and_two), 6)
+        g = scattered(O, dense_gradient(x[O], y, w[O], 1.0 * ~np.isin(O, top), one_and_two), 6)
         np.testing.assert_allclose(g, gradient_by_definition(x, y, w, O, p), rtol=1e-10, atol=1e-12)
         mean += g / len(draws)
 
@@ -99,12 +99,25 @@ def test_the_gradient_at_a_sparse_iterate_is_unbiased_over_every_draw(everywhere
 
 
 def test_every_subset_is_drawn_equally_often():
-    drawn = np.sort(subsets(np.random.default_rng(0), np.array([1, 4, 5, 9]), 2, 12_000), axis=1)
+    for size in (1, 2, 3, 4, 5):  # small ones are drawn, of large ones what is left out
+        every = list(combinations(range(5), size))
+        n = 2_000 * len(every)
 
-    counts = [np.sum((drawn == pair).all(axis=1)) for pair in combinations([1, 4, 5, 9], 2)]
+        drawn = subsets(np.random.default_rng(size), 5, size, n)
 
-    assert sum(counts) == 12_000
-    assert max(abs(count - 2_000) for count in counts) < 5 * np.sqrt(2_000)
+        counts = [np.sum((drawn == subset).all(axis=1)) for subset in every]
+        assert sum(counts) == n
+        assert max(abs(count - 2_000) for count in counts) < 5 * np.sqrt(2_000)
+
+
+def test_subsets_that_follow_one_another_are_independent():
+    drawn = subsets(np.random.default_rng(0), 4, 2, 36_000).reshape(-1, 4)
+
+    pairs = list(combinations(range(4), 2))
+    counts = [np.sum((drawn == [*first, *second]).all(axis=1)) for first in pairs for second in pairs]
+
+    assert sum(counts) == 18_000
+    assert max(abs(count - 500) for count in counts) < 5 * np.sqrt(500)
 
 
 @pytest.mark.parametrize("radius", [0.05, 10.0], ids=["at the bound", "inside"])

@@ -3,14 +3,16 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
-from keyhole.arrays import AnyArray, Floats
+from keyhole.arrays import AnyArray, Floats, Ints
 from keyhole.errors import Misuse
 from keyhole.learners import aer
 from keyhole.learners.aer import check_looks, due, inner_product, one_of, split
+from keyhole.learners.dual_averaging import LOT
 from keyhole.learners.single_looks import SingleLooks
 from keyhole.predictor import Predictor
 from keyhole.query import Query, Round, Run
@@ -30,34 +32,18 @@ def lasso_step_size(k: float, d: int, m: float, B: float) -> float:
     return math.sqrt(k * math.log(2 * d) / (10 * d * m)) / (2 * B)
 
 
-def lasso_weights(c: Floats, B: float) -> Floats:
-    """w = B (z+ - z-) / (sum z+ + sum z-) for z+ = exp(-c) and z- = exp(c), without overflow however large c is.
-
-    >>> lasso_weights(np.array([1000.0, -1000.0, 0.0]), 4.0)
-    array([-2.,  2.,  0.])
-    """
-    top = np.abs(c).max()
-    plus, minus = np.exp(-c - top), np.exp(c - top)
-    w: Floats = (plus - minus) * (B / (plus + minus).sum())
-    return w
-
-
-#: exp of this, and the sum of many such, is far from overflow.
-_NO_OVERFLOW = 300.0
-
-
 class Iterate(Protocol):
-    """The w of a loop: how it moves with a gradient estimate, and how long its steps should be."""
+    """The w of a loop: how it moves with a gradient estimate, g on attributes C, and how long its steps should be."""
 
     w: Floats
 
-    def measure(self, g: Floats) -> None:
+    def measure(self, C: Ints, g: Floats) -> None:
         """Take note of how large gradient estimates are."""
 
     def step_size(self, B: float, t: int, m: int) -> float:
         """eta for m examples, with G measured on the t so far."""
 
-    def move(self, g: Floats, eta: float, B: float) -> None:
+    def move(self, C: Ints, g: Floats, eta: float, B: float) -> None:
         """One step."""
 
 
@@ -75,7 +61,7 @@ class Ridge:
         self._squares = 0.0
         self._eta = 0.0
 
-    def measure(self, g: Floats) -> None:
+    def measure(self, C: Ints, g: Floats) -> None:  # noqa: ARG002
         """Sum of ||g||^2."""
         self._squares += float(g.dot(g))
 
@@ -83,51 +69,67 @@ class Ridge:
         """2 B / (G sqrt(m)), G^2 = E ||g||^2."""
         return 2 * B * math.sqrt(t / (self._squares * m)) if self._squares else 0.0
 
-    def move(self, g: Floats, eta: float, B: float) -> None:
+    def move(self, C: Ints, g: Floats, eta: float, B: float) -> None:
         """w <- v B / max(||v||, B), v = w - eta g."""
-        if self._anytime and self._eta:
-            self.w = self.w * (eta / self._eta)
+        before = self._eta if self._anytime and self._eta else eta
         self._eta = eta
-        self.w = aer.into_ball(self.w - eta * g, B)
+        self.w[C] -= before * g
+        # To rescale w and to bring it back into the ball is one multiplication.
+        norm = math.sqrt(self.w.dot(self.w))
+        factor = min(eta / before, B / norm) if norm else 1.0
+        if factor != 1.0:
+            self.w *= factor
 
 
 class Lasso:
-    """The exponentiated gradient on the l1 ball of radius B.
+    """The exponentiated gradient on the l1 ball of radius B: w = B (z+ - z-) / (sum z+ + sum z-).
 
-    z+ and z- start at 1 and get opposite factors, so that log z- = -log z+ = c at all times: c is all there is to
-    keep.
+    z+ and z- start at 1. Their logarithms are kept, and now and then all are divided by the largest, so that they
+    neither overflow nor all vanish, however far w goes in one direction.
     """
+
+    #: A step adds 1 at most to a logarithm; exp of so many steps, and the sum of many such, is far from overflow.
+    _STEPS_TO_OVERFLOW = 300
 
     def __init__(self, n_attributes: int) -> None:
         self.w: Floats = np.zeros(n_attributes)
-        self._c: Floats = np.zeros(n_attributes)
-        self._reach = 0.0  # no c is larger in magnitude; a step adds 1 at most
+        self._log_plus: Floats = np.zeros(n_attributes)
+        self._log_minus: Floats = np.zeros(n_attributes)
+        self._steps = 0
+        self._difference: Floats = np.zeros(n_attributes)  # z+ - z-
+        self._sum: Floats = np.full(n_attributes, 2.0)  # z+ + z-
+        self._ones: Floats = np.ones(n_attributes)
         self._squares: Floats = np.zeros(n_attributes)
+        self._largest = 0.0
 
-    def measure(self, g: Floats) -> None:
-        """Sums of g_i^2."""
-        self._squares += g * g
+    def measure(self, C: Ints, g: Floats) -> None:
+        """Sums of g_i^2, and the largest of them."""
+        squares = self._squares[C] + g * g
+        self._squares[C] = squares
+        self._largest = max(self._largest, squares.item(squares.argmax()))  # a third of the time of `max`
 
     def step_size(self, B: float, t: int, m: int) -> float:  # noqa: ARG002
         """sqrt(log(2d) / (5 m G^2)), at most 1 / (2G), G^2 = max_i E g_i^2."""
-        G2: float = self._squares.item(self._squares.argmax()) / t  # a third of the time of `max`
+        G2 = self._largest / t
         return min(math.sqrt(math.log(2 * self.w.size) / (5 * m * G2)), 0.5 / math.sqrt(G2)) if G2 else 0.0
 
-    def move(self, g: Floats, eta: float, B: float) -> None:
+    def move(self, C: Ints, g: Floats, eta: float, B: float) -> None:
         """z+ *= exp(-eta g), z- *= exp(eta g), g clipped at 1 / eta."""
         step = eta * g
         if step.item(step.argmax()) > 1.0 or step.item(step.argmin()) < -1.0:  # to clip takes as long as all the rest
             step = step.clip(-1.0, 1.0)
-        self._c += step
-        self._reach += 1.0
-        if self._reach > _NO_OVERFLOW:
-            self._reach = float(np.abs(self._c).max())
-        if self._reach > _NO_OVERFLOW:
-            self.w = lasso_weights(self._c, B)
-            return
-        minus = np.exp(self._c)
-        plus = 1.0 / minus
-        self.w = (plus - minus) * (B / float(np.add.reduce(plus + minus)))
+        self._weigh(C, self._log_plus[C] - step, self._log_minus[C] + step)
+        self._steps += 1
+        if self._steps % self._STEPS_TO_OVERFLOW == 0:
+            top = max(self._log_plus.max(), self._log_minus.max())
+            self._weigh(np.arange(self.w.size), self._log_plus - top, self._log_minus - top)
+        self.w = self._difference * (B / float(self._sum.dot(self._ones)))
+
+    def _weigh(self, C: Ints, log_plus: Floats, log_minus: Floats) -> None:
+        """Set z+ and z- on C."""
+        self._log_plus[C], self._log_minus[C] = log_plus, log_minus
+        plus, minus = np.exp(log_plus), np.exp(log_minus)
+        self._difference[C], self._sum[C] = plus - minus, plus + minus
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,16 +148,25 @@ class Law:
         weights = np.divide(1.0, self.k * self.q, out=np.zeros_like(self.q), where=self.q > 0)
         object.__setattr__(self, "_weights", weights)
 
-    def to_xtilde(self, uniforms: Floats) -> Floats:
-        """What makes xtilde of x, when multiplied by it: a row for every k numbers in [0, 1), which draw k attributes.
+    def looks(self, uniforms: Floats) -> list[tuple[Ints, Floats, AnyArray]]:
+        """For every row of k ascending numbers in [0, 1), which draw k attributes: what they draw, C, each once.
 
-        xtilde = (1/k) sum over the draws i of x[i] / q[i] e_i is x on average; of x only what was drawn is used.
+        Then what x must be multiplied by on C to become xtilde, and where C is among all attributes. xtilde = (1/k) sum
+        over the draws i of x[i] / q[i] e_i is x on average; of x only what was drawn is used.
         """
         n, d = len(uniforms), self.q.size
-        drawn = aer.draw(self._cumulative, uniforms)
-        cells = drawn + np.arange(0, n * d, d)[:, None]
-        weights = np.bincount(cells.ravel(), self._weights[drawn].ravel(), minlength=n * d)
-        return weights.astype(np.float64, copy=False).reshape(n, d)
+        start = np.arange(0, n * d, d)
+        cells = (aer.draw(self._cumulative, uniforms) + start[:, None]).ravel()
+        new = np.ones(cells.size, dtype=bool)
+        new[1:] = cells[1:] != cells[:-1]  # they are ascending
+        first = new.nonzero()[0]
+        cells, times = cells[first], np.diff(first, append=cells.size)
+        among_all = np.zeros(n * d, dtype=bool)
+        among_all[cells] = True
+        C = cells % d
+        to_xtilde = times * self._weights[C]
+        rows = pairwise([0, *cells.searchsorted(start + d).tolist()])
+        return [(C[a:b], to_xtilde[a:b], where) for (a, b), where in zip(rows, among_all.reshape(n, d), strict=True)]
 
 
 def inner_weights(law: str, root_moments: Floats | float = 1.0) -> Callable[[Floats], Floats]:
@@ -186,7 +197,7 @@ class Standing:
         self._total: Floats = np.zeros(iterate.w.size)
         self._averaged = 0
         self._predictor = Predictor([], [], n_attributes=iterate.w.size)
-        self._published = False
+        self._news: Predictor | None = self._predictor  # until it is told
 
     def forget_average(self) -> None:
         """Average from here on."""
@@ -196,51 +207,46 @@ class Standing:
     def descend(self, law: Law, rng: np.random.Generator, n: int | None = None) -> Run:
         """The loop, for n examples or without end."""
         iterate, x = self.iterate, np.zeros(self.iterate.w.size)
-        for to_xtilde, looked_at, uniforms in self._drawn_ahead(law, rng, n):
-            j, c = inner_product(iterate.w, law.inner(iterate.w), uniforms)
+        for (C, to_xtilde, looked_at), uniforms in self._drawn_ahead(law, rng, n):
+            j, c, f = inner_product(iterate.w, law.inner(iterate.w), uniforms)
             looked_at[j] = True
             seen = looked_at.nonzero()[0]
-            [rows] = yield Round([Query(seen, 1, aer.EXAMPLES)], self._news())
+            news, self._news = self._news, None
+            [rows] = yield Round([Query(seen, 1, aer.EXAMPLES)], news)
             values, y = rows.values[0], rows.targets.item(0)
             self.scale.note(seen, values, y)
             x[seen] = values
             self.t += 1
-            self._update((float(c.dot(x[j])) - y) * (to_xtilde * x))
+            self._update(C, (f * float(c.dot(x[j])) - y) * (to_xtilde * x[C]))
             if due(self.t):
                 w = self._total / self._averaged if self._learner.output == "average" else iterate.w
-                self._predictor = yield from self._publication.of(w, self.t)
-                self._published = False
+                self._predictor = self._news = yield from self._publication.of(w, self.t)
         return self._predictor
 
     def _drawn_ahead(
         self, law: Law, rng: np.random.Generator, n: int | None
-    ) -> Iterator[tuple[Floats, AnyArray, Floats]]:
-        """For one example after the other: what makes xtilde, where it looks, and the uniform numbers for w.x."""
+    ) -> Iterator[tuple[tuple[Ints, Floats, AnyArray], Floats]]:
+        """For one example after the other: where to look for xtilde, and the uniform numbers for w.x."""
         last = None if n is None else self.t + n
         while self.t != last:
             # While w = 0 nothing is drawn for w.x, and who knows when that ends.
-            lot, l = (aer.LOT, law.l) if self.iterate.w.any() else (1, 0)
+            lot, l = (LOT, law.l) if self.iterate.w.any() else (1, 0)
             lot = lot if last is None else min(lot, last - self.t)
             uniforms = rng.random((lot, law.k + l))
-            to_xtilde = law.to_xtilde(uniforms[:, : law.k])
-            yield from zip(to_xtilde, to_xtilde > 0, uniforms[:, law.k :], strict=True)
+            # Ascending numbers find what they draw in half the time, and the order of draws makes no difference.
+            for_xtilde, for_inner = np.sort(uniforms[:, : law.k]), np.sort(uniforms[:, law.k :])
+            yield from zip(law.looks(for_xtilde), for_inner, strict=True)
 
-    def _news(self) -> Predictor | None:
-        """The predictor, once."""
-        news = None if self._published else self._predictor
-        self._published = True
-        return news
-
-    def _update(self, g: Floats) -> None:
-        """One step along the gradient estimate g; what is averaged is the iterate before it, as in the papers."""
+    def _update(self, C: Ints, g: Floats) -> None:
+        """One step along the gradient estimate g on C; what is averaged is the iterate before it, as in the papers."""
         self._total += self.iterate.w
         self._averaged += 1
         if due(self.t) and self._learner.scale == "seen":
             self.B = self._radius * aer.unit_of(self.scale)
-        self.iterate.measure(g)
+        self.iterate.measure(C, g)
         m = self._learner.horizon or self.t
         eta = self.theory(m, self.B) if self.theory else self.iterate.step_size(self.B, self.t, m)
-        self.iterate.move(g, self._learner.step_size * eta, self.B)
+        self.iterate.move(C, g, self._learner.step_size * eta, self.B)
 
 
 def ridge(learner: Any, n_attributes: int) -> Standing:

@@ -8,9 +8,9 @@ so far, and so is the target: h stays in raw units, and the norms of the papers 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -40,22 +40,21 @@ def inclusion_probabilities(n_drawn: int, n_rest: int) -> tuple[float, float]:
     return n_drawn / n_rest, n_drawn * (n_drawn - 1) / (n_rest * (n_rest - 1))
 
 
-def dense_gradient(x: Floats, y: float, w: Floats, top: AnyArray, p: tuple[float, float]) -> Floats:
+def dense_gradient(x: Floats, y: float, w: Floats, drawn: Floats, p: tuple[float, float]) -> Floats:
     """An estimate of the gradient 2 (<w, x> - y) x, unbiased though ``w`` is dense and ``x`` was seen in part.
 
-    ``x`` and ``w`` are given on the attributes looked at; those marked in ``top`` are always looked at, the others by
-    chance: ``p`` has the probabilities of seeing one and of seeing two. Every product x_i x_j w_j of the gradient is
-    divided by the probability of seeing it; written as sums, that takes O(s').
+    ``x`` and ``w`` are given on the attributes looked at. Those with a 1 in ``drawn`` are looked at by chance: ``p``
+    has the probabilities of seeing one and of seeing two. Those with a 0, the top set, are always looked at. Every
+    product x_i x_j w_j of the gradient is divided by the probability of seeing it; written as sums, that takes O(s').
     """
     p_1, p_2 = p
-    drawn = x * w
-    drawn[top] = 0.0
-    sum_drawn = float(np.add.reduce(drawn))
+    products = x * w
+    sum_drawn = float(products.dot(drawn))
     residual = float(x.dot(w)) - sum_drawn - y  # of the top set alone
+    in_top = 2.0 * (residual + sum_drawn / p_1)
     # An attribute that is drawn meets itself with probability p_1, and the others that are drawn with p_2.
-    factor = drawn * (2.0 / p_1 - 2.0 / p_2) + 2.0 * (residual / p_1 + sum_drawn / p_2)
-    factor[top] = 2.0 * (residual + sum_drawn / p_1)
-    return factor * x
+    in_drawn = products * (2.0 / p_1 - 2.0 / p_2) + 2.0 * (residual / p_1 + sum_drawn / p_2)
+    return (in_top + drawn * (in_drawn - in_top)) * x
 
 
 def dual_averaging_step(
@@ -71,9 +70,9 @@ def dual_averaging_step(
     array([-0.6,  0.8])
     """
     nothing_to_cut = isinstance(threshold, float) and threshold == 0.0
-    z = h if nothing_to_cut else np.sign(h) * np.maximum(np.abs(h) - threshold, 0.0)
-    norm = math.sqrt(np.add.reduce(z * z * inverse))
-    step: Floats = z * inverse / -max(damping, norm / radius)
+    z = h if nothing_to_cut else h - np.minimum(np.maximum(h, -threshold), threshold)
+    direction = z * inverse
+    step: Floats = direction / -max(damping, math.sqrt(z.dot(direction)) / radius)
     return step
 
 
@@ -93,7 +92,9 @@ class Dual:
         self.t = 0
         self.squares = np.ones(n_attributes)  # the mean square of every attribute, and
         self.inverse = np.zeros(n_attributes)  # one over it; 0 until it is known
+        self.roots = np.ones(n_attributes)  # their units: the root mean squares
         self.target = 1.0
+        self.radius = norm_bound  # D, in units of the target
         self._norm_bound = norm_bound
         self._damping = damping
         self._delay = delay
@@ -107,35 +108,22 @@ class Dual:
         """lambda_t = c sqrt(t + t_0) of the example at hand."""
         return self._damping * math.sqrt(self.t + 1 + self._delay)
 
-    @property
-    def radius(self) -> float:
-        """D, in units of the target."""
-        return self._norm_bound * self.target
-
     def at(self, attributes: Ints) -> Floats:
         """The iterate on some attributes: `dual_averaging_step` where it is needed."""
         here: Floats = self.h[attributes] * self.inverse[attributes] / -self._shrink()
         return here
 
-    def descend(self, attributes: Ints, gradient_at: Callable[[Floats], Floats]) -> None:
-        """Take in the gradient estimate of one example, which is made from the iterate on its attributes."""
-        h, inverse = self.h[attributes], self.inverse[attributes]
-        gradient = gradient_at(h * inverse / -self._shrink())
-        self._move(attributes, h, inverse, gradient)
-
     def add(self, attributes: Ints, gradient: Floats) -> None:
-        """Take in the gradient estimate of one example."""
-        self._move(attributes, self.h[attributes], self.inverse[attributes], gradient)
+        """Take in the gradient estimate of one example, and keep track of the norm."""
+        before = self.h[attributes]
+        after = before + gradient
+        self.h[attributes] = after
+        self._norm_squared += float((before + after).dot(gradient * self.inverse[attributes]))
+        self.t += 1
 
     def _shrink(self) -> float:
         """What divides h in the iterate."""
         return max(self.damping, math.sqrt(max(self._norm_squared, 0.0)) / self.radius)
-
-    def _move(self, attributes: Ints, h: Floats, inverse: Floats, gradient: Floats) -> None:
-        """Add to h, which was read on ``attributes``, and keep track of its norm."""
-        self._norm_squared += float(((2.0 * h + gradient) * gradient).dot(inverse))
-        self.h[attributes] = h + gradient
-        self.t += 1
 
     def see(self, attributes: Ints, values: Floats, targets: Floats) -> None:
         """Take in values for the units."""
@@ -148,15 +136,17 @@ class Dual:
     def refresh(self) -> None:
         """Let the units catch up with what was seen."""
         self.squares = self._scale.squares()
+        self.roots = np.sqrt(self.squares)
         self.inverse = 1.0 / self.squares
         self.inverse[self._scale.looks() < self._LOOKS_FOR_A_UNIT] = 0.0
         self.target = self._scale.target
+        self.radius = self._norm_bound * self.target
         self._norm_squared = float((self.h * self.h) @ self.inverse)
 
     def top(self, k: int, w: Floats | None = None) -> Ints:
         """The k attributes on which ``w`` (by default the iterate) is largest, measured in units; ties at random."""
         # The iterate is proportional to h times inverse; a coefficient in units is divided by the root of inverse.
-        size = np.abs(self.h) * np.sqrt(self.inverse) if w is None else np.abs(w) * np.sqrt(self.squares)
+        size = np.abs(self.h) * np.sqrt(self.inverse) if w is None else np.abs(w) * self.roots
         top = self._precedence[largest(size[self._precedence], k)]
         top.sort()
         return top
@@ -167,34 +157,56 @@ class Dual:
         return Predictor(attributes, self.at(attributes), n_attributes=self.h.size)
 
 
-def subsets(rng: np.random.Generator, among: Ints, size: int, n: int) -> AnyArray:
-    """``n`` independent subsets of ``among``, each uniform over those of ``size`` elements; one a row, in any order."""
-    if size >= among.size:
-        return np.broadcast_to(among, (n, among.size))
-    return among[rng.random((n, among.size)).argpartition(size - 1, axis=1)[:, :size]]
+def subsets(rng: np.random.Generator, m: int, size: int, n: int) -> Ints:
+    """``n`` independent subsets of 0, ..., m - 1, each uniform over those of ``size`` elements: ascending rows."""
+    if size >= m:
+        return np.broadcast_to(np.arange(m), (n, m))
+    if size > m // 2:  # the fewer that are drawn, the sooner they are all different: draw what is left out
+        chosen = np.ones((n, m), dtype=bool)
+        np.put_along_axis(chosen, subsets(rng, m, m - size, n), values=False, axis=1)
+        return chosen.nonzero()[1].reshape(n, size)
+    # What comes twice in a row is drawn again. No element is treated unlike another, so no subset is likelier.
+    start = np.arange(0, n * m, m)[:, None]
+    cells = (start + rng.integers(m, size=(n, size))).ravel()
+    while True:
+        cells.sort()  # and every row stays between its start and the next
+        twice = (cells[1:] == cells[:-1]).nonzero()[0]
+        if not twice.size:
+            return cells.reshape(n, size) - start
+        cells[twice] = twice // size * m + rng.integers(m, size=twice.size)
 
 
-#: The attributes to look at, ascending; which of them are in the top set; which of them were drawn.
-Look = tuple[Ints, AnyArray, AnyArray]
+#: So many draws that depend on no answer are made at once; one by one they would cost as much as a step.
+LOT = 64
 
 
-def side_by_side(top: AnyArray, drawn: AnyArray) -> list[Look]:
+def drawn_ahead(rng: np.random.Generator, m: int, size: int) -> Iterator[Ints]:
+    """`subsets`, one after the other."""
+    while True:
+        yield from subsets(rng, m, size, LOT)
+
+
+#: The attributes to look at, ascending; a 1 for each that is in the top set, or else 0; a 1 for each that was drawn.
+Look = tuple[Ints, Floats, Floats]
+
+
+def side_by_side(top: AnyArray, drawn: Ints) -> list[Look]:
     """How to look at the top set and at each row of ``drawn``, which has nothing of the top set."""
     k = np.count_nonzero(top)
     looks = np.empty((len(drawn), k + drawn.shape[1]), dtype=np.int64)
     looks[:, :k] = top.nonzero()[0]
     looks[:, k:] = drawn
     looks.sort(axis=1)
-    in_top = top[looks]
-    return list(zip(looks, in_top, ~in_top, strict=True))
+    in_top = top.astype(np.float64)[looks]
+    return list(zip(looks, in_top, 1.0 - in_top, strict=True))
 
 
-def overlapping(top: AnyArray, drawn: AnyArray) -> list[Look]:
+def overlapping(top: AnyArray, drawn: Ints) -> list[Look]:
     """How to look at the top set and at each row of ``drawn``, which may have some of the top set, too."""
     chosen = np.zeros((len(drawn), top.size), dtype=bool)
     np.put_along_axis(chosen, drawn, values=True, axis=1)
     looks = [row.nonzero()[0] for row in chosen | top]
-    return [(O, top[O], row[O]) for O, row in zip(looks, chosen, strict=True)]
+    return [(O, top[O].astype(np.float64), row[O].astype(np.float64)) for O, row in zip(looks, chosen, strict=True)]
 
 
 def lot_size(t: int, refresh_every: int) -> int:
@@ -217,26 +229,26 @@ class Publishing:
 
 
 #: From x, y, which attributes are in the top set and which were drawn, and the iterate, to a gradient estimate.
-Estimate = Callable[[Floats, float, AnyArray, AnyArray, Floats], Floats]
+Estimate = Callable[[Floats, float, Floats, Floats, Floats], Floats]
 
 
 def example_by_example(
     dual: Dual, estimate: Estimate, rng: np.random.Generator, *, k: int, n_drawn: int, everywhere: bool, learner: Any
 ) -> Run:
     """Look at the top ``k`` attributes and ``n_drawn`` others (or any, if ``everywhere``), add the gradient, repeat."""
-    d, publishing = dual.h.size, Publishing()
-    published = None
+    d, publishing, published = dual.h.size, Publishing(), None
+    draws = drawn_ahead(rng, d if everywhere else d - k, n_drawn)
     while True:
         top = np.zeros(d, dtype=bool)
         top[dual.top(k)] = True
         among = np.arange(d) if everywhere else (~top).nonzero()[0]
-        drawn = subsets(rng, among, n_drawn, lot_size(dual.t, learner.refresh_every))
+        drawn = among[np.array(list(islice(draws, lot_size(dual.t, learner.refresh_every))))]
         looks = overlapping(top, drawn) if everywhere else side_by_side(top, drawn)
         answers = yield Round([Query(O, 1, EXAMPLES) for O, _, _ in looks], published)
         for (O, in_top, in_drawn), answer in zip(looks, answers, strict=True):
             x, y = answer.values[0], answer.targets.item(0)
             dual.note(O, x, y)
-            dual.descend(O, partial(estimate, x, y, in_top, in_drawn))
+            dual.add(O, estimate(x, y, in_top, in_drawn, dual.at(O)))
         dual.refresh()
         published = dual.predictor(learner.n_nonzero_coefs) if publishing.due(dual.t) else None
 
@@ -291,7 +303,7 @@ class DualAveraging:
     estimator is checked to be unbiased over every draw. The running units and t_0 (0 is plain c sqrt(t)) are ours.
 
     *Setting.* One pass over independent examples; nothing is predicted while learning. *Looks at* ``n_observed``
-    attributes. *Time* O(n_observed) an example and O(d) for drawing; *memory* O(d).
+    attributes. *Time* O(n_observed) an example and O(d) every ``refresh_every`` examples; *memory* O(d).
 
     *Assumes* that no attribute is a combination of others. *Caveats*: a product of two coefficients is seen with
     probability about (n_observed / d)^2, and the noise of the estimate grows with one over that; so it is slow where
@@ -333,8 +345,8 @@ class DualAveraging:
             )
         p = inclusion_probabilities(n_drawn, n_attributes - k)
 
-        def estimate(x: Floats, y: float, top: AnyArray, _drawn: AnyArray, w: Floats) -> Floats:
-            return dense_gradient(x, y, w, top, p)
+        def estimate(x: Floats, y: float, _top: Floats, drawn: Floats, w: Floats) -> Floats:
+            return dense_gradient(x, y, w, drawn, p)
 
         dual = noisy_dual(self, n_attributes, rng, p[1])
         return example_by_example(dual, estimate, rng, k=k, n_drawn=n_drawn, everywhere=False, learner=self)

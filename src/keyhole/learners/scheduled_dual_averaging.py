@@ -7,7 +7,7 @@ examples in between are seen on the attributes chosen so far, and a second, simp
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,12 @@ from keyhole.learners.dual_averaging import (
     Publishing,
     check_dual,
     dense_gradient,
+    drawn_ahead,
     dual_averaging_step,
     inclusion_probabilities,
     multiples,
     noise_units,
     noisy_dual,
-    subsets,
 )
 from keyhole.learners.sizes import check_output_size, check_room
 from keyhole.predictor import Predictor
@@ -56,30 +56,29 @@ def turns(exploration_share: float | None) -> Iterator[tuple[int, int]]:
 
 
 class Exploring:
-    """Dual averaging from uniformly random looks, and the average of its iterates."""
+    """Dual averaging from uniformly random looks, and the sum of its iterates: their average, but for a factor."""
 
     def __init__(self, dual: Dual, n_observed: int, soft_threshold: float) -> None:
         d = dual.h.size
         self.w = np.zeros(d)
-        self.average = np.zeros(d)
+        self.total = np.zeros(d)
         self._dual = dual
         self._q = inclusion_probabilities(n_observed, d)
-        self._no_top = np.zeros(n_observed, dtype=bool)
+        self._all_drawn = np.ones(n_observed)
         # s tau_s, for h and not its mean, is this times sqrt(s).
         self._soft_threshold = soft_threshold * float(np.sqrt(np.log(max(d, 2)) / self._q[1]))
 
     def learn(self, O: Ints, x: Floats, y: float) -> None:
         """One exploring example."""
         dual = self._dual
-        dual.add(O, dense_gradient(x, y, self.w[O], self._no_top, self._q))
+        dual.add(O, dense_gradient(x, y, self.w[O], self._all_drawn, self._q))
         threshold = self._threshold(dual) if self._soft_threshold else 0.0
         self.w = dual_averaging_step(dual.h, dual.damping, dual.radius, dual.inverse, threshold)
-        self.average += (self.w - self.average) / dual.t
+        self.total += self.w
 
     def _threshold(self, dual: Dual) -> Floats:
         """s tau_s of every attribute, in its units."""
-        threshold: Floats = self._soft_threshold * np.sqrt(dual.t * dual.squares) * dual.target
-        return threshold
+        return self._soft_threshold * math.sqrt(dual.t) * dual.target * dual.roots
 
 
 class Exploiting:
@@ -117,16 +116,16 @@ def scheduled(learner: Any, n_attributes: int, rng: np.random.Generator, soft_th
         raise Misuse(f"n_observed must be at least 2, not {learner.n_observed}; pairs of attributes must be seen.")
     dual = noisy_dual(learner, d, rng, inclusion_probabilities(learner.n_observed, d)[1])
     exploring, exploiting = Exploring(dual, learner.n_observed, soft_threshold), Exploiting(dual, learner.step_size)
-    publishing, published, examples = Publishing(), None, 0
+    draws, publishing, published, examples = drawn_ahead(rng, d, learner.n_observed), Publishing(), None, 0
     for n_explore, n_exploit in turns(learner.exploration_share):
-        looks = np.sort(subsets(rng, np.arange(d), learner.n_observed, n_explore), axis=1)
+        looks = list(islice(draws, n_explore))
         answers = yield Round([Query(O, 1, EXAMPLES) for O in looks], published)
         for O, answer in zip(looks, answers, strict=True):
             x, y = answer.values[0], answer.targets.item(0)
             dual.note(O, x, y)
             exploring.learn(O, x, y)
         dual.refresh()
-        S = dual.top(s, exploring.average)
+        S = dual.top(s, exploring.total)
         if n_exploit:
             [answer] = yield Round([Query(S, n_exploit, EXAMPLES)])
             dual.see(S, answer.values, answer.targets)

@@ -25,7 +25,6 @@ class SingleLooks(RunningScale):
     def __init__(self, n_attributes: int) -> None:
         super().__init__(n_attributes)
         self._waiting: list[tuple[Ints, Floats, float]] = []
-        self._all = np.arange(n_attributes)
 
     def note(self, attributes: Ints, x: Floats, y: float) -> None:
         """Take in one example, seen on ``attributes``."""
@@ -59,10 +58,9 @@ class SingleLooks(RunningScale):
         if not self._waiting:
             return
         attributes, values, targets = zip(*self._waiting, strict=True)
-        j, x = np.concatenate((self._all, *attributes)), np.concatenate(values)
-        # Every attribute comes first with its sum so far, and then in order with what is new.
-        self._looks = self._looks + np.bincount(j) - 1.0
-        self._squares = np.bincount(j, np.concatenate((self._squares, x * x))).astype(np.float64, copy=False)
+        j, x = np.concatenate(attributes), np.concatenate(values)
+        self._looks += np.bincount(j, minlength=self._looks.size)
+        np.add.at(self._squares, j, x * x)
         self._targets += len(targets)
         for y in targets:
             self._target_squares += y * y

@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.arrays import AnyArray, Floats
+from keyhole.arrays import Floats
 from keyhole.learners.dual_averaging import Dual, check_dual, example_by_example, multiples
 from keyhole.learners.sizes import check_sizes
 from keyhole.query import Run
 
 
-def sparse_gradient(x: Floats, y: float, w: Floats, top: AnyArray, weight: Floats) -> Floats:
-    """An estimate of 2 (<u, x> - y) x, u being ``w`` on ``top`` and 0 elsewhere: its residual is seen, not estimated.
+def sparse_gradient(x: Floats, y: float, w: Floats, top: Floats, weight: Floats) -> Floats:
+    """An estimate of 2 (<u, x> - y) x, u being ``w`` where ``top`` is 1 and 0 where it is 0: its residual is seen.
 
     ``weight`` is one over the probability with which an attribute's gradient is used, and 0 where it is not.
     """
-    return 2.0 * (float(x[top].dot(w[top])) - y) * weight * x
+    return 2.0 * (float(x.dot(w * top)) - y) * weight * x
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ class TruncatedDualAveraging:
     paper. Drawing outside the support and the running units are ours.
 
     *Setting.* One pass over independent examples; nothing is predicted while learning. *Looks at* the support and
-    ``n_observed - n_nonzero_coefs`` others. *Time* O(n_observed) an example and O(d) for drawing; *memory* O(d).
+    ``n_observed - n_nonzero_coefs`` others. *Time* O(n_observed) an example and O(d) every ``refresh_every`` examples;
+    *memory* O(d).
 
     *Assumes* that a sparse predictor is nearly as good as a dense one. *Caveats*: nothing is promised about the
     support; on strongly correlated attributes a larger ``norm_bound`` may be needed. With damping 250 to 300 its curve
@@ -88,26 +89,14 @@ class TruncatedDualAveraging:
         n_drawn = among if s_prime == d else s_prime - s
         p = n_drawn / max(among, 1)
 
-        def estimate_everywhere(x: Floats, y: float, top: AnyArray, drawn: AnyArray, w: Floats) -> Floats:
-            return sparse_gradient(x, y, w, top, drawn / p)
-
-        outside = np.full(s_prime, 1.0 / max(p, 1e-300))
-
-        def estimate_outside(x: Floats, y: float, top: AnyArray, _drawn: AnyArray, w: Floats) -> Floats:
-            weight = outside.copy()
-            weight[top] = 1.0
-            return sparse_gradient(x, y, w, top, weight)
+        def estimate(x: Floats, y: float, top: Floats, drawn: Floats, w: Floats) -> Floats:
+            weight = drawn * (1.0 / max(p, 1e-300))
+            return sparse_gradient(x, y, w, top, weight if self.draw_everywhere else weight + top)
 
         c = float(np.sqrt(8 * d / max(n_drawn, 1))) if self.damping is None else self.damping
         dual = Dual(d, rng, norm_bound=self.norm_bound, damping=c)
         return example_by_example(
-            dual,
-            estimate_everywhere if self.draw_everywhere else estimate_outside,
-            rng,
-            k=s,
-            n_drawn=n_drawn,
-            everywhere=self.draw_everywhere,
-            learner=self,
+            dual, estimate, rng, k=s, n_drawn=n_drawn, everywhere=self.draw_everywhere, learner=self
         )
 
     @classmethod
