@@ -211,7 +211,7 @@ class Session:
                     return Stopped.EXHAUSTED
                 missing = remaining
             # Learners that go example by example ask a query for each; to copy it only where it must differ is felt.
-            answer = meter.ask(query if missing == query.n_examples else replace(query, n_examples=missing))
+            answer = meter.ask(query if missing == query.n_examples else query._replace(n_examples=missing))
             if isinstance(answer, Stopped):
                 return answer
             self._part_examples += answer.n_examples

@@ -3,13 +3,12 @@
 A learner never touches data. It yields a `Round` of queries and is sent back one answer per query, in the same order.
 Whoever answers them (an array, a lake, a cluster, a person) is none of its business.
 
-What is made anew for every look is not frozen: to lock a query, a block and a round would take longer than to read
-the values of an example. Nothing depends on it, as the meter lets in copies of its own.
+What is made anew for every look is a tuple: to lock a dataclass takes longer than to read the values of an example.
 """
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from keyhole.explanation import Explanation
 from keyhole.predictor import Predictor
 
 
-@dataclass(slots=True, eq=False)
-class Block:
+class Block(NamedTuple):
     """Some examples, seen through the keyhole: only the attributes that were asked for, and the targets."""
 
     attributes: Ints
@@ -39,8 +37,7 @@ class Statistic(Protocol):
         """Summarise the examples of ``block``."""
 
 
-@dataclass(slots=True, eq=False)
-class Query:
+class Query(NamedTuple):
     """Look at ``attributes`` of the next ``n_examples`` fresh examples and bring back the sum of ``statistic``."""
 
     attributes: Ints  # distinct and ascending

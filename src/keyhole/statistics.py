@@ -1,7 +1,7 @@
 """Sums over examples that learners ask for. Each adds up: the sum for two blocks is the sum of their sums."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -195,7 +195,7 @@ class Examples:
         return ExampleRows(block.values, block.targets)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: there is one for every example, and to lock it is felt
 class ExampleRows:
     """Values (one example a row, on the attributes looked at) and targets; added by stacking."""
 
@@ -263,7 +263,7 @@ class FitMoments:
         total = np.where(missing, 0.0, block.values).sum(axis=0)
         mean = total / np.maximum(present[:, :-1].sum(axis=0), 1.0)
         fill = mean if self.fill is None else np.where(np.isnan(self.fill), mean, self.fill)
-        return replace(block, values=np.where(missing, fill, block.values)), present.T @ present
+        return block._replace(values=np.where(missing, fill, block.values)), present.T @ present
 
 
 def _means(block: Block) -> Floats:

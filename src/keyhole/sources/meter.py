@@ -73,9 +73,10 @@ class Limits:
             positive(self.max_cost, "max_cost")
 
 
-@dataclass(slots=True, eq=False)
-class Admitted(Query):
-    """A query that a meter has checked, with a copy of its attributes that nobody else can change."""
+class _Admitted(Query):
+    """A query that a meter has checked, with a copy of its attributes that nobody can change."""
+
+    __slots__ = ()
 
 
 class Meter:
@@ -180,7 +181,6 @@ class Meter:
         if self._source is None:
             raise Misuse("a meter answers only while it is connected to a source, and it is not.")
         query = self._admit(query)
-        attributes = query.attributes
         if self._limited:
             limit = self._forbids((query,))
             if limit is not None:
@@ -194,15 +194,15 @@ class Meter:
                 f"the source failed after {self.examples:,} examples ({type(failure).__name__}: {failure}); "
                 "what it did not deliver was not charged."
             ) from failure
-        self._charge(attributes, answer.n_examples + answer.n_skipped)
+        self._charge(query.attributes, answer.n_examples + answer.n_skipped)
         return answer
 
-    def admit(self, queries: Sequence[Query]) -> list[Admitted]:
+    def admit(self, queries: Sequence[Query]) -> list[Query]:
         """Copies of a round's queries that nobody else can change, or an error before anything is read."""
         plain = self._admit_plain(queries) if len(queries) > 1 else None
         return [self._admit(query) for query in queries] if plain is None else plain
 
-    def _admit_plain(self, queries: Sequence[Query]) -> list[Admitted] | None:
+    def _admit_plain(self, queries: Sequence[Query]) -> list[Query] | None:
         """The same, all at once, which is cheaper; None unless all are in order beyond doubt.
 
         Where one is not, `_admit` finds out which, and what to say about it.
@@ -220,15 +220,15 @@ class Meter:
             or (self._n_observed is not None and max(sizes) > self._n_observed)
         ):
             return None
-        attributes.setflags(write=False)
+        attributes = _locked(attributes)
         return [
-            Admitted(attributes[end - size : end], query.n_examples, query.statistic)
+            _Admitted(attributes[end - size : end], query.n_examples, query.statistic)
             for query, size, end in zip(queries, sizes, ends, strict=True)
         ]
 
-    def _admit(self, query: Query) -> Admitted:
+    def _admit(self, query: Query) -> Query:
         """The same for one."""
-        if type(query) is Admitted:
+        if type(query) is _Admitted:
             return query
         n_examples = query.n_examples
         if type(n_examples) is not int or n_examples < 1:  # nearly always it is a plain count
@@ -250,14 +250,14 @@ class Meter:
             )
         if attributes.dtype is not _INT64:
             attributes = attributes.astype(np.int64)
-        attributes.setflags(write=False)  # statistics are shown it, and it is what will be charged
+        attributes = _locked(attributes)
         if self._max_cost_per_example is not None:
             cost = self._price(attributes)
             if _over(cost, self._max_cost_per_example):
                 raise BudgetExceeded(
                     f"the looks at an example may cost {self._max_cost_per_example:g}, not {cost:g}; nothing was read."
                 )
-        return Admitted(attributes, n_examples, query.statistic)
+        return _Admitted(attributes, n_examples, query.statistic)
 
     def _charge(self, attributes: Ints, n_examples: int) -> None:
         self.examples += n_examples
@@ -280,6 +280,11 @@ class Meter:
     def _price(self, attributes: Ints) -> float:
         """What it costs to look at these attributes of one example."""
         return float(len(attributes)) if self._costs_one else self._prices.cost(attributes)
+
+
+def _locked(attributes: Ints) -> Ints:
+    """The same for good: statistics are shown it, and it is what will be charged. A flag could be taken back."""
+    return np.frombuffer(attributes.tobytes() or bytes(8), np.int64)[: attributes.size]
 
 
 def _plain(query: Query) -> bool:

@@ -161,7 +161,7 @@ class ParquetSource:
                 if n_examples == query.n_examples:
                     break
                 self._forget_announced()  # others take the place of those that were skipped
-                work = self._begin(replace(query, n_examples=query.n_examples - n_examples))
+                work = self._begin(query._replace(n_examples=query.n_examples - n_examples))
         except BaseException:
             self._forget_announced()
             for work in reversed(done):
