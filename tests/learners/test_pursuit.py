@@ -175,7 +175,7 @@ def test_there_are_never_more_epochs_than_allowed_and_the_newest_is_never_joined
         seats.add(seen(X, X[:, 0], range(40)))
         seats.completed()
 
-    assert len(seats.epochs) == MAX_EPOCHS
+    assert 2 < len(seats.epochs) <= MAX_EPOCHS
     assert seats.epochs[-1].mean.size == 1 + 40
     assert sum(epoch.n for epoch in seats.epochs) == 200
 

@@ -67,8 +67,8 @@ class Completion:
         steady[0] *= 1e-9
         left.reshape(p - q, -1)[:, :: q + 1] += steady + TINY
         B = np.linalg.solve(left, (M_cross.T + weight * told)[:, :, None])[:, :, 0].T
-        cross, explained = C @ B, M_cross.T @ B
-        own = B.T @ cross + (M[q:, q:] - explained - explained.T + B.T @ (M_old @ B)) / max(n - 2, 1)
+        cross, k = C @ B, max(n - 2, 1)
+        own = B.T @ (cross + (M_old @ B - M_cross) / k) + (M[q:, q:] - M_cross.T @ B) / k
         step = self.mean[:q] - sums.mean[:q]
         step[0] -= beta @ step[1:]
         self.mean[q:p] = sums.mean[q:] + step @ B

@@ -219,14 +219,16 @@ class Evidence:
         weight = self.information[rows] / np.maximum(self.looks[rows], 1.0)
         looks = np.multiply(pseudo, weight[:, None], out=pseudo)  # in place: these tables are as large as any
         looks += self._both[at]
-        return np.divide(self._products[at], np.maximum(looks, TINY, out=looks), out=looks), behind
+        looks += TINY
+        return np.divide(self._products[at], looks, out=looks), behind
 
     def _squared_t(self, rows: Ints | slice) -> Floats:
         """How far from zero the correlations between attributes and seats are."""
         at = rows, slice(self._seats.size)
-        unit = self._both[at] * np.sqrt(self.variance(rows))[:, None]
-        unit *= np.sqrt(self.variance(self._seats))
-        t = np.divide(self._products[at], np.maximum(unit, TINY, out=unit), out=unit)
+        unit: Floats = np.sqrt(self.variance(rows))[:, None] * np.sqrt(self.variance(self._seats))
+        unit *= self._both[at]
+        unit += TINY
+        t = np.divide(self._products[at], unit, out=unit)
         t *= t
         t *= self.count[at]
         return t

@@ -176,14 +176,16 @@ class Hunt:
         evidence, now = self.evidence, self._standings
         scores = evidence.scores(rows, self.core)
         error = np.sqrt(scores.noise)
+        unit = np.maximum(evidence.information[rows] * np.sqrt(scores.beyond), TINY)
+        z, reach = scores.score / np.maximum(error, TINY), (np.abs(scores.score) + OPTIMISM * error) / unit
+        error /= unit
         constant = evidence.squares[rows] <= 0
-        unit = np.where(constant, 1.0, np.maximum(evidence.information[rows] * np.sqrt(scores.beyond), TINY))
-        optimistic = (np.abs(scores.score) + OPTIMISM * error) / unit
-        # A constant so far is looked at again when nothing better is left.
-        reach = np.where(constant, 1e-9 * np.sqrt(self._residual_variance), optimistic)
-        now.reach[rows] = np.where(evidence.examples[rows] == 0, np.inf, reach)
-        now.z[rows] = np.where(constant, 0.0, scores.score / np.maximum(error, TINY))
-        now.error[rows] = np.where(constant, 0.0, error / unit)
+        if np.count_nonzero(constant):
+            z[constant] = error[constant] = 0.0
+            # A constant so far is looked at again when nothing better is left.
+            reach[constant] = 1e-9 * np.sqrt(self._residual_variance)
+            reach[evidence.examples[rows] == 0] = np.inf
+        now.z[rows], now.error[rows], now.reach[rows] = z, error, reach
 
     # Deciding
 
