@@ -101,6 +101,7 @@ class Lasso:
         self._ones: Floats = np.ones(n_attributes)
         self._squares: Floats = np.zeros(n_attributes)
         self._largest = 0.0
+        self._log_2d = math.log(2 * n_attributes)
 
     def measure(self, C: Ints, g: Floats) -> None:
         """Sums of g_i^2, and the largest of them."""
@@ -111,7 +112,7 @@ class Lasso:
     def step_size(self, B: float, t: int, m: int) -> float:  # noqa: ARG002
         """sqrt(log(2d) / (5 m G^2)), at most 1 / (2G), G^2 = max_i E g_i^2."""
         G2 = self._largest / t
-        return min(math.sqrt(math.log(2 * self.w.size) / (5 * m * G2)), 0.5 / math.sqrt(G2)) if G2 else 0.0
+        return min(math.sqrt(self._log_2d / (5 * m * G2)), 0.5 / math.sqrt(G2)) if G2 else 0.0
 
     def move(self, C: Ints, g: Floats, eta: float, B: float) -> None:
         """z+ *= exp(-eta g), z- *= exp(eta g), g clipped at 1 / eta."""
