@@ -17,8 +17,8 @@ import numpy as np
 
 import keyhole as kh
 from keyhole.learners.pursuit.budget import Budget
-from keyhole.learners.pursuit.evidence import Seen
 from keyhole.learners.pursuit.hunt import Hunt
+from keyhole.learners.pursuit.seen import Seen
 
 DESIGNS: dict[str, dict[str, float]] = {
     "independent": {},

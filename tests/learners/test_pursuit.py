@@ -329,6 +329,38 @@ def test_odd_attributes_do_no_harm(kind):
     assert np.mean((predictor.predict(X) - truth) ** 2) < 0.03
 
 
+def test_a_residual_counts_for_no_more_than_the_limit_and_the_moments_stay_as_they_are():
+    X, y = correlated(n=50)
+    model, block = kh.Predictor([0, 1], [1.0, -2.0], 5.0, 6), Block(np.arange(6), X, y)
+    e = y - model.predict(X)
+    limit = float(np.sort(np.abs(e))[-3])
+
+    free, limited = FitMoments(model)(block), FitMoments(model, limit=limit)(block)
+
+    clipped, centred = np.clip(e, -limit, limit), X - X.mean(axis=0)
+    assert free.ee == pytest.approx(np.sum(e**2))
+    assert limited.ee == pytest.approx(np.sum(clipped**2))
+    np.testing.assert_allclose(limited.ex, clipped @ centred)
+    np.testing.assert_allclose(limited.ee_xx, clipped**2 @ centred**2)
+    np.testing.assert_array_equal(limited.moments.products, free.moments.products)
+
+
+def test_one_example_with_an_error_of_unit_does_not_drown_what_is_known():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(4_000, 200))
+    y = X[:, :10].sum(axis=1) + rng.normal(size=4_000)
+    X[2_000, 0] = 300.0
+    source, known = kh.ArraySource(X, y), []
+    hunt = Hunt(200, 10, Budget.of_looks(30, 200, 10), np.random.default_rng(0))
+
+    while hunt.n < 2_500:
+        ask(source, hunt)
+        if hunt.n > 2_000:
+            known.append(set(range(1, 10)) <= set(hunt.core.members) and hunt._residual_variance < 5)
+
+    assert all(known)
+
+
 def test_noise_that_depends_on_an_attribute_does_not_flood_the_core():
     rng = np.random.default_rng(7)
     X = rng.normal(size=(6_000, 60))

@@ -58,5 +58,7 @@ STABLE = 0.5
 
 #: So many attributes are scored at a time, that what is needed for it stays in the processor's cache.
 TOGETHER = 1024
+#: A variance of less is that of a constant.
+NO_VARIANCE = 1e-150
 #: Keeps what is divided by away from zero.
 TINY = 1e-300

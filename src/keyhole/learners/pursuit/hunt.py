@@ -16,6 +16,7 @@ from keyhole.learners.pursuit.constants import (
     DECIDE_EVERY,
     EARLY_BLOCK,
     FLUKES,
+    NO_VARIANCE,
     OPTIMISM,
     ROUND_SHARE,
     SETTLED,
@@ -133,7 +134,7 @@ class Hunt:
         """What to ask of each block: moments, and residuals of the working model."""
         if self._model is None:
             self._model = self.working_model()
-        limit = WILD * float(np.sqrt(self._residual_variance)) if self.n else np.inf
+        limit = WILD * float(np.sqrt(self._residual_variance)) if self._residual_variance > NO_VARIANCE else np.inf
         return [FitMoments(self._model, self.evidence.means[attributes], limit) for attributes in blocks]
 
     def working_model(self) -> Predictor:
@@ -159,7 +160,7 @@ class Hunt:
             together = Seen(shared, replace(sums, ee_xx=np.zeros_like(sums.ee_xx)))
         self.n += moments.n
         # A target that has been constant so far says nothing about anybody.
-        weight = 1.0 / self._residual_variance if self._residual_variance > 1e-150 else 0.0
+        weight = 1.0 / self._residual_variance if self._residual_variance > NO_VARIANCE else 0.0
         self.evidence.add(blocks, together, weight)
         self.seats.add(together)
         if self.n >= self._decide_at:
