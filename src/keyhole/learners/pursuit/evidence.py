@@ -208,7 +208,8 @@ class Evidence:
         looks = self.looks[rows]
         ratio = self._sandwich[rows] / np.maximum(self._weighted_squares[rows], TINY)
         chance = 1.0 + 1.5 * np.sqrt(8.0 / np.maximum(looks, 1.0))
-        handful = (HANDFUL * self._peak[rows] > self.squares[rows]) & (looks > LOOKS_FOR_A_SPREAD)
+        needed = HANDFUL * np.sqrt(looks / LOOKS_FOR_A_SPREAD)
+        handful = (needed * self._peak[rows] > self.squares[rows]) & (looks > LOOKS_FOR_A_SPREAD)
         return np.where(handful, NO_EVIDENCE, np.maximum(1.0, ratio / chance))
 
     def _covariance(self, rows: Ints | slice) -> tuple[Floats, Floats]:
