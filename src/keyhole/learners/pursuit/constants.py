@@ -41,7 +41,8 @@ ENOUGH_ROWS = 250
 #: An attribute with less than this share of its variance beyond the model is a copy of what is in it.
 COPY = 0.03
 #: An attribute must owe its spread to more examples than this to be trusted, once it had so many looks, and to more
-#: with the root of the looks: so fast does the share of the largest fall that has four moments, as standard errors need;
+#: with the root of the looks: so fast falls the share of the largest where there are the four moments that standard
+#: errors need;
 HANDFUL, LOOKS_FOR_A_SPREAD = 5.0, 2000
 #: what it says until then is multiplied by this in variance.
 NO_EVIDENCE = 1e6
