@@ -33,6 +33,7 @@ def ratios(case: str, contestants: Mapping[str, Callable[[], object]], *, repeat
                 "ratio": _short(np.median(share)),
                 **spread,
                 "seconds": _short(np.median(seconds)),
+                "fastest": _short(seconds.min()),
                 **clock,
             }
         )
