@@ -12,7 +12,7 @@ from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.hunt import Hunt, squared_error
 from keyhole.learners.pursuit.seats import Brought, Seats
 from keyhole.learners.pursuit.seen import Seen
-from keyhole.learners.pursuit.stepwise import Stepwise, sweep
+from keyhole.learners.pursuit.stepwise import Stepwise, sweep, sweep_all
 from keyhole.query import Block
 from keyhole.statistics import FitMoments, FitSums
 from keyhole.testing import LearnerContract
@@ -90,6 +90,18 @@ def test_sweeping_is_regression_and_sweeping_again_undoes_it():
     for k in (3, 0, 4):
         sweep(swept, k)
     np.testing.assert_allclose(swept, C, rtol=1e-8)
+
+
+def test_sweeping_several_at_once_is_sweeping_one_after_the_other():
+    X, y = correlated()
+    at_once = np.cov(np.column_stack([X, y]).T)
+    in_turn = at_once.copy()
+
+    sweep_all(at_once, np.array([0, 3, 4]))
+    for k in (4, 0, 3):
+        sweep(in_turn, k)
+
+    np.testing.assert_allclose(at_once, in_turn, rtol=1e-8)
 
 
 def test_the_matched_t_is_that_of_ordinary_least_squares_on_the_same_rows():
@@ -285,13 +297,14 @@ def test_correlated_attributes_are_told_apart():
     assert result.predictor.attributes.tolist() == np.flatnonzero(source.coef).tolist()
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_without_a_size_it_chooses_the_true_one(seed):
-    source = kh.SyntheticSource.sparse(seed=seed)
+def test_without_a_size_it_chooses_the_true_one_in_nine_of_ten_runs():
+    sources = [kh.SyntheticSource.paper(seed=seed) for seed in range(10)]
 
-    result = kh.learn(kh.Pursuit(n_observed=50), source, max_examples=10_000)
+    sizes = [
+        kh.learn(kh.Pursuit(n_observed=50), source, max_examples=10_000).predictor.attributes.size for source in sources
+    ]
 
-    assert result.predictor.attributes.tolist() == np.flatnonzero(source.coef).tolist()
+    assert sizes.count(25) >= 9
 
 
 def odd_columns(kind, rng, X):

@@ -84,7 +84,7 @@ class Hunt:
         self._decide_at = 0.0
         self.published = Predictor([], [], n_attributes=self._d)
         self._fit: Stepwise | None = None
-        self._model: Predictor | None = None
+        self._model: Predictor | None = None  # the working model; None where it is to be made anew
         self._t: dict[int, float] = {}
         self._weakest = 0.0  # what the weakest member of a full core is worth, per unit of money
         self._residual_variance = 0.0

@@ -49,13 +49,8 @@ class Stepwise:
         self.members = list(members)
         self._price = price
         self.inside = np.zeros(len(members), dtype=bool)
-        self._behind, self._mean, self._inflation, self._unseen = (
-            completed.behind[1:],
-            completed.mean,
-            inflation,
-            unseen,
-        )
-        covariance = completed.covariance
+        self._inflation, self._unseen = inflation, unseen
+        self._behind, self._mean, covariance = completed.behind[1:], completed.mean, completed.covariance
         variance = covariance.diagonal()
         self._varies = variance[1:] > 0
         # Attributes in units of their spread, so that no unit is better conditioned than another.
