@@ -66,7 +66,7 @@ class ResidualMoments:
         # A block is small, a hundred examples or so: calls count as much as cells, and `dot` is the cheapest of them.
         n, attributes, targets = block.targets.size, block.attributes, block.targets
         theta, v = _coef_on(attributes, self.predictor), self.probe[attributes]
-        ones = _ONES[:n] if n <= _ONES.size else np.ones(n)
+        ones = _ones(n)
         mean, target_mean = ones.dot(block.values) / n, float(ones.dot(targets)) / n
         x, y = block.values - mean, targets - target_mean
         r, along = x.dot(theta), x.dot(v)
@@ -89,9 +89,13 @@ class ResidualMoments:
         )
 
 
-#: To be cut to length: it takes longer to make some ones than to add up a block with them.
 _ONES = np.ones(4096)
 _ONES.flags.writeable = False
+
+
+def _ones(n: int) -> Floats:
+    """Cut to length, where they are enough: it takes longer to make some ones than to add up a block with them."""
+    return _ONES[:n] if n <= _ONES.size else np.ones(n)
 
 
 @dataclass(slots=True, eq=False)  # not frozen: for nine fields that takes a tenth of the time of a block
@@ -269,7 +273,7 @@ class FitMoments:
 def _means(block: Block) -> Floats:
     """Of every attribute and, last, of the target."""
     n = block.targets.size
-    ones, mean = np.ones(n), np.empty(block.attributes.size + 1)
+    ones, mean = _ones(n), np.empty(block.attributes.size + 1)
     mean[:-1] = ones.dot(block.values)
     mean[-1] = ones.dot(block.targets)
     mean /= n
