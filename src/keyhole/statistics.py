@@ -232,7 +232,8 @@ class FitMoments:
             block, pairs = self._filled(block)
             mean = _means(block)
         n = block.targets.size
-        centred = np.empty((n, mean.size))
+        # In the order in which it was read: to turn a block round takes longer than to multiply it.
+        centred = np.empty((n, mean.size), order="F" if block.values.flags.f_contiguous else "C")
         np.subtract(block.values, mean[:-1], out=centred[:, :-1])
         np.subtract(block.targets, mean[-1], out=centred[:, -1])
         products = centred.T @ centred

@@ -342,6 +342,43 @@ def test_odd_attributes_do_no_harm(kind):
     assert np.mean((predictor.predict(X) - truth) ** 2) < 0.03
 
 
+def test_a_rare_event_is_not_missed_because_it_did_not_happen_in_the_first_looks():
+    """Most of these counts are zero throughout the ten examples in which they are looked at first."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.05, size=(10_000, 200)).astype(float)
+    truth = X[:, :10].sum(axis=1) / np.sqrt(10 * 0.05)
+    y = truth + rng.normal(size=10_000)
+
+    result = kh.learn(kh.Pursuit(n_observed=20, n_nonzero_coefs=10), kh.ArraySource(X, y))
+
+    assert result.predictor.attributes.tolist() == list(range(10))
+    assert np.mean((result.predictor.predict(X) - truth) ** 2) < 0.02
+
+
+def test_constants_are_looked_at_less_than_others_but_never_given_up():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5_000, 100))
+    X[:, :50] = 7.3
+    y = X[:, -5:].sum(axis=1) + rng.normal(size=5_000)
+
+    looks = kh.learn(kh.Pursuit(n_observed=20, n_nonzero_coefs=5), kh.ArraySource(X, y)).bill.per_attribute
+
+    assert looks[:50].min() > 10
+    assert looks[:50].mean() < 0.5 * looks[50:95].mean()
+
+
+@pytest.mark.parametrize("n_observed", [1, 2, 5])
+def test_a_predictor_may_need_all_looks_and_gets_them_once_its_last_member_is_clear(n_observed):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6_000, 30))
+    y = 2.0 * X[:, :n_observed].sum(axis=1) + rng.normal(size=6_000)
+
+    predictor = kh.learn(kh.Pursuit(n_observed, n_observed), kh.ArraySource(X, y)).predictor
+
+    assert predictor.attributes.tolist() == list(range(n_observed))
+    np.testing.assert_allclose(predictor.coef, 2.0, atol=0.1)
+
+
 def test_a_residual_counts_for_no_more_than_the_limit_and_the_moments_stay_as_they_are():
     X, y = correlated(n=50)
     model, block = kh.Predictor([0, 1], [1.0, -2.0], 5.0, 6), Block(np.arange(6), X, y)

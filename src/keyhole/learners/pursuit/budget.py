@@ -29,8 +29,8 @@ class Budget:
 
     @classmethod
     def of_looks(cls, n_observed: int, n_attributes: int, n_nonzero_coefs: int | None) -> "Budget":
-        """So many looks. One of them is always left for scouts, unless everything is in sight anyway."""
-        most = n_observed - (1 if n_observed < n_attributes else 0)
+        """So many looks. One is left for scouts, unless everything is in sight or the predictor may need all."""
+        most = n_observed if n_observed in (n_attributes, n_nonzero_coefs) else n_observed - 1
         core = max(1, min(most, max(int(CORE_SHARE * n_observed), n_nonzero_coefs or 1)))
         seats = max(1, min(most, core + (n_observed - core + 2) // 3))
         return cls(PriceList(np.ones(n_attributes)), n_observed, core=core, seats=seats, always=max(1, most))

@@ -25,6 +25,8 @@ OPTIMISM = 0.7
 #: A score of more standard errors than this earns a seat; in wide tables it takes more, so that by chance there are
 #: never more than so many who earn one.
 Z_SEAT, FLUKES = 2.5, 6
+#: It takes more than this to be given the last look of all, after which there are no scouts.
+Z_LAST = 4.0
 #: Matched t to enter the core, and to stay in it.
 T_ADD, T_DROP = 3.0, 2.0
 #: A seat with less than this that is not in the core is given up.

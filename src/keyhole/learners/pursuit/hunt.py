@@ -29,6 +29,7 @@ from keyhole.learners.pursuit.constants import (
     TINY,
     TOGETHER,
     WILD,
+    Z_LAST,
     Z_SEAT,
 )
 from keyhole.learners.pursuit.evidence import Core, Evidence, Scores
@@ -183,9 +184,11 @@ class Hunt:
         constant = evidence.squares[rows] <= 0
         if np.count_nonzero(constant):
             z[constant] = error[constant] = 0.0
-            # A constant so far is looked at again when nothing better is left.
-            reach[constant] = 1e-9 * np.sqrt(self._residual_variance)
-            reach[evidence.examples[rows] == 0] = np.inf
+            # What never varied in m looks varies in less than 3/m of the examples (the rule of three), and will hardly
+            # explain more than this share. So constants take ever less of the looks, but a rare event is not missed.
+            m = evidence.examples[rows]
+            reach[constant] = 3.0 * np.sqrt(self._residual_variance) / np.maximum(m[constant], 1.0)
+            reach[m == 0] = np.inf
         now.z[rows], now.error[rows], now.reach[rows] = z, error, reach
 
     # Deciding
@@ -260,6 +263,9 @@ class Hunt:
         outstanding = np.flatnonzero(z > self._z_seat)
         ranked = outstanding[np.argsort(-z[outstanding] / np.sqrt(price[outstanding]), kind="stable")].tolist()
         newcomers = list(self._budget.fitting(ranked, self.seats.members, self._always()))
+        ends_the_search = len(self.seats.members) + len(newcomers) == self._budget.most_attributes < self._d
+        if newcomers and ends_the_search and z[newcomers[-1]] <= Z_LAST:
+            newcomers.pop()  # it would take the last look, and none were left for scouts
         if newcomers:
             scores = self.evidence.scores(np.array(newcomers), self.core)
             for i, j in enumerate(newcomers):
