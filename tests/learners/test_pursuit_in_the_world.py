@@ -95,6 +95,25 @@ def test_who_buys_one_attribute_of_a_panel_looks_at_all_of_it():
         assert (members.all(axis=1) | ~members.any(axis=1)).all()
 
 
+def test_a_dear_attribute_gets_a_turn_beside_many_cheap_ones():
+    """Its rank for the money is a little lower than theirs, but after all of them it could not be paid any more."""
+    prices = kh.PriceList([20.0, *([1.0] * 15)])
+    budget = Budget.of_money(prices, 25.0)
+    rank = np.array([1.0, *([0.25] * 15)])  # 1 / sqrt(20) is 0.22
+
+    scouts = budget.scouts(rank, np.zeros(0, dtype=np.int64))
+
+    assert 0 in scouts
+    assert prices.cost(scouts) == 25.0
+
+
+def test_many_cheap_attributes_are_bought_that_promise_more_together_than_a_dear_one():
+    budget = Budget.of_money(kh.PriceList([20.0, *([1.0] * 15)]), 25.0)
+    rank = np.array([1.0, *([0.5] * 15)])
+
+    assert budget.scouts(rank, np.zeros(0, dtype=np.int64)).tolist() == list(range(1, 16))
+
+
 def test_prices_of_one_and_a_limit_of_looks_are_the_same_thing():
     X, y = examples()
     by_looks = kh.learn(kh.Pursuit(n_observed=6), kh.ArraySource(X, y), progress=False)
@@ -220,6 +239,20 @@ def test_a_target_that_is_constant_at_first_spoils_nothing():
     result = kh.learn(kh.Pursuit(6), kh.ArraySource(X, y), progress=False)
 
     assert {1, 5} <= set(result.predictor.attributes.tolist())
+
+
+def test_who_was_looked_at_while_the_target_was_constant_is_looked_at_again():
+    """In the first examples a rare event does not happen. What is seen of the attributes then says nothing."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(6_000, 30))
+    y = (X[:, 3] + 0.5 * rng.normal(size=6_000) > 2.2).astype(float)
+    y[:30] = 0.0
+
+    for seed in range(5):
+        result = kh.learn(kh.Pursuit(n_observed=6), kh.ArraySource(X, y), seed=seed, progress=False)
+
+        assert result.bill.per_attribute.min() > 30
+        assert 3 in result.predictor.attributes
 
 
 # Enough

@@ -59,13 +59,24 @@ class Budget:
         if self._plain:
             free = int(self._limit - always.size)
             return np.argpartition(-rank, free - 1)[:free] if 0 < free < rank.size else np.arange(rank.size)[:free]
+        # What somebody may explain, for the money. Taken in this order, the dear ones would never get a turn: what is
+        # left after the cheap ones does not buy them. So the one with the highest rank may also be the first.
+        order = np.argsort(-rank / np.sqrt(self.price), kind="stable").tolist()
+        left = self._limit - self.cost(always)
+        foremost = int(np.argmax(np.where(self._prices.prices <= left, rank, -1.0)))
+        worth = np.square(np.clip(rank, 0.0, 1e100))
+        by_money, by_rank = self._filled(always, order), self._filled(always, [foremost, *order])
+        return np.flatnonzero(by_money if worth[by_money].sum() >= worth[by_rank].sum() else by_rank)
+
+    def _filled(self, always: Ints, order: Iterable[int]) -> NDArray[np.bool_]:
+        """What is bought: ``always``, and then whatever in this order the limit still allows."""
         bought = self._with_panel_mates(always)
         left = self._limit - self.cost(np.flatnonzero(bought))
-        for j in np.argsort(-rank / np.sqrt(self.price), kind="stable").tolist():
+        for j in order:
             if not bought[j] and self._prices.prices[j] <= left:
                 left -= self._prices.prices[j]
                 bought |= self._with_panel_mates(np.array([j]))
-        return np.flatnonzero(bought)
+        return bought
 
     def parties(self, rank: Floats, always: Ints, n_parties: int, shelf_of: Ints) -> list[Ints]:
         """Scouts for several blocks, no attribute in two of them, and those of a block on the same shelf.

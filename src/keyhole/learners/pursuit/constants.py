@@ -46,7 +46,10 @@ COPY = 0.03
 #: with the root of the looks: so fast falls the share of the largest where there are the four moments that standard
 #: errors need;
 HANDFUL, LOOKS_FOR_A_SPREAD = 5.0, 2000
-#: what it says until then is multiplied by this in variance.
+#: unless the squared residuals of these examples are no more than so many times as large as elsewhere. Heavy tails that
+#: go along with the target are welcome;
+FAR_LARGER = 30.0
+#: what it says else is multiplied by this in variance.
 NO_EVIDENCE = 1e6
 #: A residual counts as at most so many standard deviations.
 WILD = 10.0

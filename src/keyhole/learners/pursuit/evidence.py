@@ -14,6 +14,7 @@ from keyhole.arrays import Floats, Ints
 from keyhole.learners.pursuit.constants import (
     COPY,
     ENOUGH_ROWS,
+    FAR_LARGER,
     HANDFUL,
     LOOKS_FOR_A_SPREAD,
     NO_EVIDENCE,
@@ -203,13 +204,14 @@ class Evidence:
     def inflation(self, rows: Ints | slice) -> Floats:
         """Robust over nominal variance of a score, where it is clearly above one: heavy tails, unequal noise.
 
-        Without bound for an attribute whose spread comes from a handful of examples, whatever they say.
+        Without bound for an attribute whose spread comes from a handful of examples in which the residuals are far
+        larger than elsewhere: as if these had errors of unit.
         """
         looks = self.looks[rows]
         ratio = self._sandwich[rows] / np.maximum(self._weighted_squares[rows], TINY)
         chance = 1.0 + 1.5 * np.sqrt(8.0 / np.maximum(looks, 1.0))
         needed = HANDFUL * np.sqrt(looks / LOOKS_FOR_A_SPREAD)
-        handful = (needed * self._peak[rows] > self.squares[rows]) & (looks > LOOKS_FOR_A_SPREAD)
+        handful = (needed * self._peak[rows] > self.squares[rows]) & (looks > LOOKS_FOR_A_SPREAD) & (ratio > FAR_LARGER)
         return np.where(handful, NO_EVIDENCE, np.maximum(1.0, ratio / chance))
 
     def _covariance(self, rows: Ints | slice) -> tuple[Floats, Floats]:

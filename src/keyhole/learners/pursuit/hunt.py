@@ -181,14 +181,14 @@ class Hunt:
         unit = np.maximum(evidence.information[rows] * np.sqrt(scores.beyond), TINY)
         z, reach = scores.score / np.maximum(error, TINY), (np.abs(scores.score) + OPTIMISM * error) / unit
         error /= unit
-        constant = evidence.squares[rows] <= 0
-        if np.count_nonzero(constant):
-            z[constant] = error[constant] = 0.0
+        silent = unit <= TINY
+        if np.count_nonzero(silent):
+            z[silent] = error[silent] = 0.0
             # What never varied in m looks varies in less than 3/m of the examples (the rule of three), and will hardly
             # explain more than this share. So constants take ever less of the looks, but a rare event is not missed.
-            m = evidence.examples[rows]
-            reach[constant] = 3.0 * np.sqrt(self._residual_variance) / np.maximum(m[constant], 1.0)
-            reach[m == 0] = np.inf
+            reach[silent] = 3.0 * np.sqrt(self._residual_variance) / np.maximum(evidence.examples[rows][silent], 1.0)
+            # Never looked at, or only while the target was constant.
+            reach[evidence.information[rows] <= 0] = np.inf
         now.z[rows], now.error[rows], now.reach[rows] = z, error, reach
 
     # Deciding
