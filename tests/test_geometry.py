@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keyhole as kh
-from keyhole.geometry import RawGeometry, SeenGeometry
+from keyhole.geometry import AffineGeometry, RawGeometry, SeenGeometry
 from keyhole.learners.exploration import blocks_of, with_support
 from keyhole.query import Query
 
@@ -43,7 +43,7 @@ def looked_at(geometry, rounds, offset=0.0):
 
 @pytest.mark.parametrize("offset", [0.0, 1e8])
 def test_means_and_spreads_are_those_of_all_values_seen_however_they_came(offset):
-    geometry = SeenGeometry(D, step_size="auto", scaled=True, fit_intercept=True)
+    geometry = AffineGeometry(D, step_size="auto", scaled=True)
 
     seen = looked_at(geometry, [[[0, 1], [0, 2], [0, 3]], [[0, 1]], [[0, 1, 4], [0, 1]]], offset)
 
@@ -59,7 +59,8 @@ def test_gradients_come_one_query_after_the_other():
 
     for geometry in (
         RawGeometry(0.1),
-        SeenGeometry(2, step_size="auto", scaled=False, fit_intercept=False),
+        SeenGeometry(2, step_size="auto", scaled=False),
+        AffineGeometry(2, step_size="auto", scaled=False),
     ):
         source = kh.ArraySource(X, y)
         queries = [Query(np.array(J), 1, geometry.statistic(np.zeros(2))) for J in ([0, 1], [1])]

@@ -12,7 +12,7 @@ from keyhole.predictor import Predictor
 from keyhole.query import Block, Statistic
 from keyhole.sources.parquet.chunks import Reader
 from keyhole.sources.parquet.tasks import Part, Task, run
-from keyhole.statistics import ResidualMoments
+from keyhole.statistics import ResidualMoments, ResidualSquares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,12 +27,15 @@ class Narrow:
 
 
 def narrowed(statistic: Statistic, attributes: Ints) -> Statistic:
-    """The statistic without what it carries about other attributes: two numbers each, of which there may be 100,000."""
-    if not isinstance(statistic, ResidualMoments):
+    """The statistic without what it carries about other attributes, of which there may be 100,000."""
+    if not isinstance(statistic, ResidualMoments | ResidualSquares):
         return statistic
     p = statistic.predictor
     mine = Predictor(np.searchsorted(attributes, p.attributes), p.coef, p.intercept, attributes.size)
-    return Narrow(ResidualMoments(mine, statistic.probe[attributes], statistic.centre[attributes]))
+    probe = statistic.probe[attributes]
+    if isinstance(statistic, ResidualSquares):
+        return Narrow(ResidualSquares(mine, probe))
+    return Narrow(ResidualMoments(mine, probe, statistic.centre[attributes]))
 
 
 def packed(task: Task) -> bytes:
