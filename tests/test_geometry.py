@@ -18,10 +18,11 @@ def test_each_block_comes_with_the_support_and_is_found_again(d, width, support)
     S = np.array(sorted(j for j in support if j < d), dtype=np.int64)
     blocks = blocks_of(d, n_observed=width + 1, s=1)
 
-    looks, places = with_support(blocks, np.array([*(J[0] for J in blocks), d]), S)
+    looks, attributes, places = with_support(blocks, np.array([*(J[0] for J in blocks), d]), S)
 
     assert [look.tolist() for look in looks] == [np.union1d(J, S).tolist() for J in blocks]
-    assert np.concatenate(looks)[places].tolist() == list(range(d))
+    assert attributes.tolist() == np.concatenate(looks).tolist()
+    assert attributes[places].tolist() == list(range(d))
 
 
 def looked_at(geometry, rounds, offset=0.0):
@@ -29,15 +30,14 @@ def looked_at(geometry, rounds, offset=0.0):
     rng = np.random.default_rng(0)
     seen = {j: [] for j in range(D)}
     for sets in rounds:
-        queries, answers = [], []
+        answers = []
         for attributes in sets:
             X = offset + rng.normal(size=(5, D))
             query = Query(np.array(attributes), 5, geometry.statistic(np.zeros(D)))
             answers.append(kh.ArraySource(X, X[:, 0] - offset).answer(query).value)
-            queries.append(query)
             for j in attributes:
                 seen[j].extend(X[:, j])
-        geometry.gradients(queries, answers)
+        geometry.gradients(np.concatenate(sets), 5, answers)
     return {j: np.array(values) for j, values in seen.items()}
 
 
@@ -64,6 +64,6 @@ def test_gradients_come_one_query_after_the_other():
     ):
         source = kh.ArraySource(X, y)
         queries = [Query(np.array(J), 1, geometry.statistic(np.zeros(2))) for J in ([0, 1], [1])]
-        g = geometry.gradients(queries, [source.answer(query).value for query in queries])
+        g = geometry.gradients(np.array([0, 1, 1]), 1, [source.answer(query).value for query in queries])
 
         np.testing.assert_allclose(g, np.concatenate(expected))

@@ -17,7 +17,6 @@ from keyhole import theory
 from keyhole.arrays import AnyArray, Floats, Ints
 from keyhole.errors import Misuse
 from keyhole.predictor import Predictor
-from keyhole.query import Query
 from keyhole.schedule import Schedule, at, check, positive
 from keyhole.statistics import Gradient, ResidualMoments, ResidualSquares, ResidualSums
 
@@ -34,8 +33,11 @@ class Geometry(Protocol):
     def statistic(self, theta: Floats) -> Gradient | ResidualSquares | ResidualMoments:
         """What to ask of the examples when theta stands, and of the predictor that goes with it."""
 
-    def gradients(self, queries: Sequence[Query], answers: Sequence[Any]) -> Floats:
-        """Take in the answers of a round; the mean gradient of each query, on its attributes, one after the other."""
+    def gradients(self, attributes: Ints, B: int, answers: Sequence[Any]) -> Floats:
+        """Take in the answers of a round, each from B examples; the mean gradients, on the attributes of each answer.
+
+        A round may have hundreds of queries, so they are taken in at once, all their attributes end to end.
+        """
 
     def step(self, theta: Floats, g: Floats) -> Floats:
         """theta - eta g, for the eta of the update at hand."""
@@ -65,10 +67,10 @@ class RawGeometry:
         """l'(theta.x) x."""
         return Gradient(self.predictor(theta))
 
-    def gradients(self, queries: Sequence[Query], answers: Sequence[Floats]) -> Floats:
+    def gradients(self, attributes: Ints, B: int, answers: Sequence[Floats]) -> Floats:  # noqa: ARG002
         """The means of l'(theta.x) x; there is nothing else to learn, and an update is counted."""
         self._updates += 1
-        return np.concatenate([answer / query.n_examples for query, answer in zip(queries, answers, strict=True)])
+        return _end_to_end(answers) / B
 
     def step(self, theta: Floats, g: Floats) -> Floats:
         """theta - eta g with the given eta."""
@@ -108,15 +110,14 @@ class SeenGeometry:
         """Sums at theta, with the last step as the direction to probe."""
         return ResidualSquares(self.predictor(theta), self._step_to(theta))
 
-    def gradients(self, queries: Sequence[Query], answers: Sequence[Any]) -> Floats:
+    def gradients(self, attributes: Ints, B: int, answers: Sequence[Any]) -> Floats:
         """Learn scales and curvature from a round; then its means of l'(theta.x) x."""
-        attributes, n = _laid_out(queries, answers)
-        self._add(attributes, n, _end_to_end([sums.squares for sums in answers]))
-        self._measure(attributes, n, answers)
+        self._add(attributes, B, _end_to_end([sums.squares for sums in answers]))
+        self._measure(attributes, B, answers)
         # The examples are fresh: their residuals tell honestly how good the predictor is that asked.
         error, error_of_nothing = sum(s.residual_squares for s in answers), sum(s.target_squares for s in answers)
         self._worse_than_nothing = error > 2.0 * error_of_nothing
-        return 2.0 * (_end_to_end([sums.products for sums in answers]) / n)
+        return 2.0 * (_end_to_end([sums.products for sums in answers]) / B)
 
     def step(self, theta: Floats, g: Floats) -> Floats:
         """theta - eta g in the units of this geometry; an attribute that has not varied yet stays where it is.
@@ -155,18 +156,18 @@ class SeenGeometry:
         L = self.smoothness()
         return self._caution * theory.step_size(L) if L > 0 else 0.0
 
-    def _add(self, attributes: Ints, n: Floats | float, squares: Floats) -> None:
+    def _add(self, attributes: Ints, B: int, squares: Floats) -> None:
         """Add a round's looks to the running sums of squares; an attribute may be among them several times."""
-        np.add.at(self._looks, attributes, n)
+        np.add.at(self._looks, attributes, float(B))
         np.add.at(self._spread, attributes, squares)
 
-    def _measure(self, attributes: Ints, n: Floats | float, answers: Sequence[Any]) -> None:
+    def _measure(self, attributes: Ints, B: int, answers: Sequence[Any]) -> None:
         """Find squares, scales and curvature anew after a round, and count it as an update."""
         self._updates += 1
         self._square = self._mean_square()
         if self._scaled:
             self.scale = np.sqrt(self._square)
-        self._measure_curvature(attributes, n, answers)
+        self._measure_curvature(attributes, B, answers)
 
     def _mean_square(self) -> Floats:
         """The mean square of every attribute; 0 where it has not varied (enough) yet."""
@@ -179,14 +180,14 @@ class SeenGeometry:
         square[~np.isfinite(square)] = 0.0  # what cannot be squared cannot be used
         return square
 
-    def _measure_curvature(self, attributes: Ints, n: Floats | float, answers: Sequence[Any]) -> None:
+    def _measure_curvature(self, attributes: Ints, B: int, answers: Sequence[Any]) -> None:
         """How far the examples reach along the last step, per unit of its length.
 
         The largest such value counts, but it fades: the support moves on, and the scales get better.
         """
         self._largest_curvature *= 0.9
-        squares = (self._last_step * self.scale) ** 2
-        length = float(np.add.reduce(n * squares[attributes]))
+        step = self._last_step * self.scale if self._scaled else self._last_step
+        length = float(np.add.reduce(B * step[attributes] ** 2))
         if length > 0:
             curvature = sum(sums.along_probe for sums in answers) / length
             self._largest_curvature = max(self._largest_curvature, curvature)
@@ -216,19 +217,18 @@ class AffineGeometry(SeenGeometry):
         """Residual moments at theta, with the last step as the direction to probe."""
         return ResidualMoments(self.predictor(theta), self._step_to(theta), self._centre.copy())
 
-    def gradients(self, queries: Sequence[Query], answers: Sequence[ResidualSums]) -> Floats:
+    def gradients(self, attributes: Ints, B: int, answers: Sequence[ResidualSums]) -> Floats:
         """Learn centres, scales, curvature and intercept from a round; then its means of l'(theta.x) (x - centre)."""
-        attributes, n = _laid_out(queries, answers)
         mean = _end_to_end([sums.mean for sums in answers])
-        self._join(attributes, n, mean, _end_to_end([sums.spread for sums in answers]))
-        self._measure(attributes, n, answers)
+        self._join(attributes, B, mean, _end_to_end([sums.spread for sums in answers]))
+        self._measure(attributes, B, answers)
         self._look_at_targets(answers)
         if not self._scaled:
             examples = sum(sums.n for sums in answers)
             self._intercept -= self._eta() * 2.0 * sum(s.n * s.residual_mean for s in answers) / examples
-        residual_mean = _for_each([sums.residual_mean for sums in answers], queries)
+        residual_mean = np.repeat([sums.residual_mean for sums in answers], [sums.mean.size for sums in answers])
         cross = _end_to_end([sums.cross for sums in answers])
-        return 2.0 * (cross / n + residual_mean * (mean - self._centre[attributes]))
+        return 2.0 * (cross / B + residual_mean * (mean - self._centre[attributes]))
 
     def smoothness(self) -> float:
         """The same for the constant, too, which is 1 in every example."""
@@ -253,37 +253,24 @@ class AffineGeometry(SeenGeometry):
             error_of_nothing += sums.target_spread + sums.n * (sums.target_mean - self._target_mean) ** 2
         self._worse_than_nothing = error > 2.0 * error_of_nothing
 
-    def _join(self, attributes: Ints, n: Floats | float, mean: Floats, spread: Floats) -> None:
+    def _join(self, attributes: Ints, B: int, mean: Floats, spread: Floats) -> None:
         """Add a round's looks, and where attributes are scaled move their centres to the means of all looks so far."""
         if not self._scaled:
-            self._add(attributes, n, spread + n * mean**2)
+            self._add(attributes, B, spread + B * mean**2)
             return
         before, old = self._looks[attributes], self._centre[attributes]
-        np.add.at(self._looks, attributes, n)
+        np.add.at(self._looks, attributes, float(B))
         total = self._looks[attributes]
-        np.add.at(self._centre, attributes, n / total * (mean - old))
+        np.add.at(self._centre, attributes, B / total * (mean - old))
         new = self._centre[attributes]
         # Moving to a new mean costs its squared distance for every example (Chan, Golub & LeVeque 1983); of those seen
         # before, each entry bears its share.
         moved = (mean - new) ** 2 + before / (total - before) * (new - old) ** 2
-        np.add.at(self._spread, attributes, spread + n * moved)
-
-
-def _laid_out(queries: Sequence[Query], answers: Sequence[Any]) -> tuple[Ints, Floats | float]:
-    """The attributes of a round, which may have hundreds of queries, end to end; and how many examples show each."""
-    attributes = _end_to_end([query.attributes for query in queries])
-    return attributes, _for_each([float(sums.n) for sums in answers], queries)
+        np.add.at(self._spread, attributes, spread + B * moved)
 
 
 def _end_to_end(parts: Sequence[AnyArray]) -> AnyArray:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _for_each(numbers: Sequence[float], queries: Sequence[Query]) -> Floats | float:
-    """A number per query, as often as the query has attributes; once where all are the same."""
-    if numbers.count(numbers[0]) == len(numbers):
-        return numbers[0]
-    return np.repeat(numbers, [query.attributes.size for query in queries])
 
 
 def geometry_for(n_attributes: int, *, step_size: Schedule | str, scale: str | None, fit_intercept: bool) -> Geometry:
