@@ -25,6 +25,12 @@ def test_each_block_comes_with_the_support_and_is_found_again(d, width, support)
     assert attributes[places].tolist() == list(range(d))
 
 
+def at_zero(geometry, d):
+    """What the geometry asks before anything is learned."""
+    theta = np.zeros(d)
+    return geometry.statistic(theta, geometry.predictor(theta))
+
+
 def looked_at(geometry, rounds, offset=0.0):
     """Let the geometry take in rounds of queries, some attributes in several of them; and everything that was seen."""
     rng = np.random.default_rng(0)
@@ -33,7 +39,7 @@ def looked_at(geometry, rounds, offset=0.0):
         answers = []
         for attributes in sets:
             X = offset + rng.normal(size=(5, D))
-            query = Query(np.array(attributes), 5, geometry.statistic(np.zeros(D)))
+            query = Query(np.array(attributes), 5, at_zero(geometry, D))
             answers.append(kh.ArraySource(X, X[:, 0] - offset).answer(query).value)
             for j in attributes:
                 seen[j].extend(X[:, j])
@@ -63,7 +69,7 @@ def test_gradients_come_one_query_after_the_other():
         AffineGeometry(2, step_size="auto", scaled=False),
     ):
         source = kh.ArraySource(X, y)
-        queries = [Query(np.array(J), 1, geometry.statistic(np.zeros(2))) for J in ([0, 1], [1])]
+        queries = [Query(np.array(J), 1, at_zero(geometry, 2)) for J in ([0, 1], [1])]
         g = geometry.gradients(np.array([0, 1, 1]), 1, [source.answer(query).value for query in queries])
 
         np.testing.assert_allclose(g, np.concatenate(expected))

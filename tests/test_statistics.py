@@ -58,7 +58,7 @@ def test_residual_squares_are_what_numpy_finds():
     block, coef, probe = some_block(), np.array([0.0, 1.5, -1.0]), np.array([1.0, 9.0, 2.0, -1.0, 9.0])
     X, r = block.values, block.values @ coef - block.targets
 
-    sums = ResidualSquares(kh.Predictor([2, 3], [1.5, -1.0], n_attributes=5), probe)(block)
+    sums = ResidualSquares(PREDICTOR.to_dense(), probe)(block)
 
     assert sums.n == 7
     np.testing.assert_allclose(sums.squares, np.sum(X**2, axis=0))
@@ -81,7 +81,7 @@ def test_moments_are_what_numpy_finds():
     "statistic",
     [
         Gradient(PREDICTOR),
-        ResidualSquares(PREDICTOR, np.arange(5.0)),
+        ResidualSquares(PREDICTOR.to_dense(), np.arange(5.0)),
         ResidualMoments(PREDICTOR, np.arange(5.0), np.ones(5)),
         Moments(),
     ],
@@ -128,7 +128,7 @@ def test_a_huge_offset_costs_no_digits_of_the_products():
 
 @pytest.mark.parametrize(
     "statistic",
-    [ResidualSquares(PREDICTOR, np.arange(5.0)), ResidualMoments(PREDICTOR, np.arange(5.0), np.ones(5))],
+    [ResidualSquares(PREDICTOR.to_dense(), np.arange(5.0)), ResidualMoments(PREDICTOR, np.arange(5.0), np.ones(5))],
     ids=["ResidualSquares", "ResidualMoments"],
 )
 def test_a_statistic_leaves_the_block_as_it_was(statistic):

@@ -30,8 +30,8 @@ class Geometry(Protocol):
     def predictor(self, theta: Floats) -> Predictor:
         """theta, with the intercept as it stands."""
 
-    def statistic(self, theta: Floats) -> Gradient | ResidualSquares | ResidualMoments:
-        """What to ask of the examples when theta stands, and of the predictor that goes with it."""
+    def statistic(self, theta: Floats, predictor: Predictor) -> Gradient | ResidualSquares | ResidualMoments:
+        """What to ask of the examples when theta stands, and the predictor that goes with it."""
 
     def gradients(self, attributes: Ints, B: int, answers: Sequence[Any]) -> Floats:
         """Take in the answers of a round, each from B examples; the mean gradients, on the attributes of each answer.
@@ -63,9 +63,9 @@ class RawGeometry:
         """theta and nothing else."""
         return Predictor.from_dense(theta)
 
-    def statistic(self, theta: Floats) -> Gradient:
+    def statistic(self, theta: Floats, predictor: Predictor) -> Gradient:  # noqa: ARG002
         """l'(theta.x) x."""
-        return Gradient(self.predictor(theta))
+        return Gradient(predictor)
 
     def gradients(self, attributes: Ints, B: int, answers: Sequence[Floats]) -> Floats:  # noqa: ARG002
         """The means of l'(theta.x) x; there is nothing else to learn, and an update is counted."""
@@ -106,9 +106,9 @@ class SeenGeometry:
         """theta and nothing else."""
         return Predictor.from_dense(theta)
 
-    def statistic(self, theta: Floats) -> ResidualSquares | ResidualMoments:
+    def statistic(self, theta: Floats, predictor: Predictor) -> ResidualSquares | ResidualMoments:  # noqa: ARG002
         """Sums at theta, with the last step as the direction to probe."""
-        return ResidualSquares(self.predictor(theta), self._step_to(theta))
+        return ResidualSquares(theta, self._step_to(theta))
 
     def gradients(self, attributes: Ints, B: int, answers: Sequence[Any]) -> Floats:
         """Learn scales and curvature from a round; then its means of l'(theta.x) x."""
@@ -213,9 +213,9 @@ class AffineGeometry(SeenGeometry):
             return Predictor.from_dense(theta, self._target_mean - float(self._centre @ theta))
         return Predictor.from_dense(theta, self._intercept)
 
-    def statistic(self, theta: Floats) -> ResidualMoments:
+    def statistic(self, theta: Floats, predictor: Predictor) -> ResidualMoments:
         """Residual moments at theta, with the last step as the direction to probe."""
-        return ResidualMoments(self.predictor(theta), self._step_to(theta), self._centre.copy())
+        return ResidualMoments(predictor, self._step_to(theta), self._centre.copy())
 
     def gradients(self, attributes: Ints, B: int, answers: Sequence[ResidualSums]) -> Floats:
         """Learn centres, scales, curvature and intercept from a round; then its means of l'(theta.x) (x - centre)."""

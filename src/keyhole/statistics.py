@@ -53,18 +53,18 @@ class Gradient:
 class ResidualSquares:
     """`SquareSums` of the examples: what a learner needs that must also find scale or step size, but has no constant.
 
-    ``probe`` is a direction, one number per attribute of an example; how far the examples reach along it tells how
-    curved the loss is there.
+    ``theta`` has the coefficients, one per attribute of an example, and ``probe`` a direction; how far the examples
+    reach along it tells how curved the loss is there.
     """
 
-    predictor: Predictor
+    theta: Floats
     probe: Floats
 
     def __call__(self, block: Block) -> "SquareSums":
         """The sums over ``block``."""
         # A block is small, a hundred examples or so: calls count as much as cells, and `dot` is the cheapest of them.
         values, targets = block.values, block.targets
-        r = values.dot(_coef_on(block.attributes, self.predictor))
+        r = values.dot(self.theta[block.attributes])
         r -= targets
         along = values.dot(self.probe[block.attributes])
         return SquareSums(

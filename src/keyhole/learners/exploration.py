@@ -25,9 +25,10 @@ def exploration(
     theta = hard_threshold(theta, s, geometry.scale)
     edges = np.array([*(J[0] for J in blocks), theta.size])
     for B in batch_sizes:
-        statistic = geometry.statistic(theta)
-        looks, attributes, places = with_support(blocks, edges, statistic.predictor.attributes)
-        answers = yield Round([Query(look, B, statistic) for look in looks], statistic.predictor)
+        predictor = geometry.predictor(theta)
+        statistic = geometry.statistic(theta, predictor)
+        looks, attributes, places = with_support(blocks, edges, S=predictor.attributes)
+        answers = yield Round([Query(look, B, statistic) for look in looks], predictor)
         g = geometry.gradients(attributes, B, answers)[places]
         theta = hard_threshold(geometry.step(theta, g), s, geometry.scale)
     return theta

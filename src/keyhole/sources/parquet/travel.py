@@ -28,14 +28,13 @@ class Narrow:
 
 def narrowed(statistic: Statistic, attributes: Ints) -> Statistic:
     """The statistic without what it carries about other attributes, of which there may be 100,000."""
-    if not isinstance(statistic, ResidualMoments | ResidualSquares):
+    if isinstance(statistic, ResidualSquares):
+        return Narrow(ResidualSquares(statistic.theta[attributes], statistic.probe[attributes]))
+    if not isinstance(statistic, ResidualMoments):
         return statistic
     p = statistic.predictor
     mine = Predictor(np.searchsorted(attributes, p.attributes), p.coef, p.intercept, attributes.size)
-    probe = statistic.probe[attributes]
-    if isinstance(statistic, ResidualSquares):
-        return Narrow(ResidualSquares(mine, probe))
-    return Narrow(ResidualMoments(mine, probe, statistic.centre[attributes]))
+    return Narrow(ResidualMoments(mine, statistic.probe[attributes], statistic.centre[attributes]))
 
 
 def packed(task: Task) -> bytes:
