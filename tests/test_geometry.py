@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keyhole as kh
-from keyhole.geometry import RawGeometry, SeenGeometry
+from keyhole.geometry import AffineGeometry, RawGeometry, SeenGeometry
 from keyhole.learners.exploration import blocks_of, with_support
 from keyhole.query import Query
 
@@ -18,10 +18,17 @@ def test_each_block_comes_with_the_support_and_is_found_again(d, width, support)
     S = np.array(sorted(j for j in support if j < d), dtype=np.int64)
     blocks = blocks_of(d, n_observed=width + 1, s=1)
 
-    looks, places = with_support(blocks, np.array([*(J[0] for J in blocks), d]), S)
+    looks, attributes, places = with_support(blocks, np.array([*(J[0] for J in blocks), d]), S)
 
     assert [look.tolist() for look in looks] == [np.union1d(J, S).tolist() for J in blocks]
-    assert np.concatenate(looks)[places].tolist() == list(range(d))
+    assert attributes.tolist() == np.concatenate(looks).tolist()
+    assert attributes[places].tolist() == list(range(d))
+
+
+def at_zero(geometry, d):
+    """What the geometry asks before anything is learned."""
+    theta = np.zeros(d)
+    return geometry.statistic(theta, geometry.predictor(theta))
 
 
 def looked_at(geometry, rounds, offset=0.0):
@@ -29,21 +36,20 @@ def looked_at(geometry, rounds, offset=0.0):
     rng = np.random.default_rng(0)
     seen = {j: [] for j in range(D)}
     for sets in rounds:
-        queries, answers = [], []
+        answers = []
         for attributes in sets:
             X = offset + rng.normal(size=(5, D))
-            query = Query(np.array(attributes), 5, geometry.statistic(np.zeros(D)))
+            query = Query(np.array(attributes), 5, at_zero(geometry, D))
             answers.append(kh.ArraySource(X, X[:, 0] - offset).answer(query).value)
-            queries.append(query)
             for j in attributes:
                 seen[j].extend(X[:, j])
-        geometry.gradients(queries, answers)
+        geometry.gradients(np.concatenate(sets), 5, answers)
     return {j: np.array(values) for j, values in seen.items()}
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e8])
 def test_means_and_spreads_are_those_of_all_values_seen_however_they_came(offset):
-    geometry = SeenGeometry(D, step_size="auto", scaled=True, fit_intercept=True)
+    geometry = AffineGeometry(D, step_size="auto", scaled=True)
 
     seen = looked_at(geometry, [[[0, 1], [0, 2], [0, 3]], [[0, 1]], [[0, 1, 4], [0, 1]]], offset)
 
@@ -59,10 +65,11 @@ def test_gradients_come_one_query_after_the_other():
 
     for geometry in (
         RawGeometry(0.1),
-        SeenGeometry(2, step_size="auto", scaled=False, fit_intercept=False),
+        SeenGeometry(2, step_size="auto", scaled=False),
+        AffineGeometry(2, step_size="auto", scaled=False),
     ):
         source = kh.ArraySource(X, y)
-        queries = [Query(np.array(J), 1, geometry.statistic(np.zeros(2))) for J in ([0, 1], [1])]
-        g = geometry.gradients(queries, [source.answer(query).value for query in queries])
+        queries = [Query(np.array(J), 1, at_zero(geometry, 2)) for J in ([0, 1], [1])]
+        g = geometry.gradients(np.array([0, 1, 1]), 1, [source.answer(query).value for query in queries])
 
         np.testing.assert_allclose(g, np.concatenate(expected))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import keyhole as kh
 from keyhole.query import Block
-from keyhole.statistics import Gradient, Moments, ResidualMoments
+from keyhole.statistics import Gradient, Moments, ResidualMoments, ResidualSquares
 
 ATTRIBUTES = np.array([0, 2, 3])
 
@@ -54,6 +54,19 @@ def test_residual_moments_are_what_numpy_finds():
     assert sums.target_mean == pytest.approx(block.targets.mean())
 
 
+def test_residual_squares_are_what_numpy_finds():
+    block, coef, probe = some_block(), np.array([0.0, 1.5, -1.0]), np.array([1.0, 9.0, 2.0, -1.0, 9.0])
+    X, r = block.values, block.values @ coef - block.targets
+
+    sums = ResidualSquares(PREDICTOR.to_dense(), probe)(block)
+
+    assert sums.n == 7
+    np.testing.assert_allclose(sums.squares, np.sum(X**2, axis=0))
+    np.testing.assert_allclose(sums.products, r @ X)
+    np.testing.assert_allclose([sums.residual_squares, sums.target_squares], [r @ r, block.targets @ block.targets])
+    np.testing.assert_allclose(sums.along_probe, np.sum((X @ [1.0, 2.0, -1.0]) ** 2))
+
+
 def test_moments_are_what_numpy_finds():
     block = some_block()
     joint = np.column_stack([block.values, block.targets])
@@ -66,8 +79,13 @@ def test_moments_are_what_numpy_finds():
 
 @pytest.mark.parametrize(
     "statistic",
-    [Gradient(PREDICTOR), ResidualMoments(PREDICTOR, np.arange(5.0), np.ones(5)), Moments()],
-    ids=["Gradient", "ResidualMoments", "Moments"],
+    [
+        Gradient(PREDICTOR),
+        ResidualSquares(PREDICTOR.to_dense(), np.arange(5.0)),
+        ResidualMoments(PREDICTOR, np.arange(5.0), np.ones(5)),
+        Moments(),
+    ],
+    ids=["Gradient", "ResidualSquares", "ResidualMoments", "Moments"],
 )
 @given(cut=st.integers(1, 6), offset=st.sampled_from([0.0, 1e6]))
 def test_the_sum_over_two_blocks_is_the_sum_of_their_sums(statistic, cut, offset):
@@ -108,11 +126,16 @@ def test_a_huge_offset_costs_no_digits_of_the_products():
     np.testing.assert_allclose(sums.along_probe, np.sum((X @ [0.0, 2.0, 3.0]) ** 2), rtol=1e-7)
 
 
-def test_a_statistic_leaves_the_block_as_it_was():
+@pytest.mark.parametrize(
+    "statistic",
+    [ResidualSquares(PREDICTOR.to_dense(), np.arange(5.0)), ResidualMoments(PREDICTOR, np.arange(5.0), np.ones(5))],
+    ids=["ResidualSquares", "ResidualMoments"],
+)
+def test_a_statistic_leaves_the_block_as_it_was(statistic):
     block = some_block()
     values, targets = block.values.copy(), block.targets.copy()
 
-    ResidualMoments(PREDICTOR, np.arange(5.0), np.ones(5))(block)
+    statistic(block)
 
     assert block.values.tolist() == values.tolist()
     assert block.targets.tolist() == targets.tolist()

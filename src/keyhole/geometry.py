@@ -1,8 +1,8 @@
 """Where a gradient step is taken: in which units, how far, and with what intercept.
 
-The paper steps in raw units, with a step size that it is given and no intercept (`RawGeometry`). `SeenGeometry` finds
-what is missing from the values that were looked at, and from nothing else: the attributes' centres and scales, the
-smoothness L_s behind the step size 1/(4 L_s), the intercept.
+The paper steps in raw units, with a step size that it is given and no intercept (`RawGeometry`). Others find what is
+missing from the values that were looked at, and from nothing else: `SeenGeometry` the attributes' scales and the
+smoothness L_s behind the step size 1/(4 L_s), `AffineGeometry` also the attributes' centres and the intercept.
 
 theta is always in raw units. Steps in scaled units are the same as steps in raw units with step_size / scale^2, and
 thresholding them is thresholding scale * theta; so the learners read like the paper's pseudocode either way.
@@ -17,9 +17,8 @@ from keyhole import theory
 from keyhole.arrays import AnyArray, Floats, Ints
 from keyhole.errors import Misuse
 from keyhole.predictor import Predictor
-from keyhole.query import Query
 from keyhole.schedule import Schedule, at, check, positive
-from keyhole.statistics import Gradient, ResidualMoments, ResidualSums
+from keyhole.statistics import Gradient, ResidualMoments, ResidualSquares, ResidualSums
 
 
 class Geometry(Protocol):
@@ -31,11 +30,14 @@ class Geometry(Protocol):
     def predictor(self, theta: Floats) -> Predictor:
         """theta, with the intercept as it stands."""
 
-    def statistic(self, theta: Floats) -> Gradient | ResidualMoments:
-        """What to ask of the examples when theta stands, and of the predictor that goes with it."""
+    def statistic(self, theta: Floats, predictor: Predictor) -> Gradient | ResidualSquares | ResidualMoments:
+        """What to ask of the examples when theta stands, and the predictor that goes with it."""
 
-    def gradients(self, queries: Sequence[Query], answers: Sequence[Any]) -> Floats:
-        """Take in the answers of a round; the mean gradient of each query, on its attributes, one after the other."""
+    def gradients(self, attributes: Ints, B: int, answers: Sequence[Any]) -> Floats:
+        """Take in the answers of a round, each from B examples; the mean gradients, on the attributes of each answer.
+
+        A round may have hundreds of queries, so they are taken in at once, all their attributes end to end.
+        """
 
     def step(self, theta: Floats, g: Floats) -> Floats:
         """theta - eta g, for the eta of the update at hand."""
@@ -61,14 +63,14 @@ class RawGeometry:
         """theta and nothing else."""
         return Predictor.from_dense(theta)
 
-    def statistic(self, theta: Floats) -> Gradient:
+    def statistic(self, theta: Floats, predictor: Predictor) -> Gradient:  # noqa: ARG002
         """l'(theta.x) x."""
-        return Gradient(self.predictor(theta))
+        return Gradient(predictor)
 
-    def gradients(self, queries: Sequence[Query], answers: Sequence[Floats]) -> Floats:
+    def gradients(self, attributes: Ints, B: int, answers: Sequence[Floats]) -> Floats:  # noqa: ARG002
         """The means of l'(theta.x) x; there is nothing else to learn, and an update is counted."""
         self._updates += 1
-        return np.concatenate([answer / query.n_examples for query, answer in zip(queries, answers, strict=True)])
+        return _end_to_end(answers) / B
 
     def step(self, theta: Floats, g: Floats) -> Floats:
         """theta - eta g with the given eta."""
@@ -76,32 +78,23 @@ class RawGeometry:
 
 
 class SeenGeometry:
-    """Centres, scales, smoothness and intercept, all estimated from values that were looked at and paid for.
+    """Scales and smoothness, estimated from values that were looked at and paid for; everything is measured from zero.
 
     Parameters
     ----------
     step_size
         A schedule, or "auto" for 1/(4 L_s) with L_s estimated.
     scaled
-        Whether attributes are measured in units of their own spread. With an intercept they are centred, too.
-    fit_intercept
-        Whether there is a constant: free of charge, always observed, never thresholded.
+        Whether attributes are measured in units of their own size.
     """
 
-    def __init__(self, n_attributes: int, *, step_size: Schedule | str, scaled: bool, fit_intercept: bool) -> None:
+    def __init__(self, n_attributes: int, *, step_size: Schedule | str, scaled: bool) -> None:
         self._schedule = step_size
         self._scaled = scaled
-        self._fit_intercept = fit_intercept
-        self._centred = scaled and fit_intercept
         self._updates = 0
-        self._intercept = 0.0
         self._looks = np.zeros(n_attributes)
-        self._mean = np.zeros(n_attributes)
-        self._zero = np.zeros(n_attributes)
-        self._spread = np.zeros(n_attributes)
+        self._spread = np.zeros(n_attributes)  # the sum of squares of each
         self._square = np.zeros(n_attributes)
-        self._targets = 0
-        self._target_mean = 0.0
         self._theta = np.zeros(n_attributes)
         self._last_step = np.zeros(n_attributes)
         self._largest_curvature = 0.0
@@ -109,44 +102,22 @@ class SeenGeometry:
         self._caution = 1.0
         self.scale: Floats | float = np.zeros(n_attributes) if scaled else 1.0
 
-    @property
-    def _centre(self) -> Floats:
-        """Where attributes are measured from: their means, if an intercept can make up for it."""
-        return self._mean if self._centred else self._zero
-
     def predictor(self, theta: Floats) -> Predictor:
-        """theta and the intercept that goes with it."""
-        if self._centred:
-            # In centred units the best constant is the mean of the targets; targets are always seen.
-            return Predictor.from_dense(theta, self._target_mean - float(self._centre @ theta))
-        return Predictor.from_dense(theta, self._intercept)
+        """theta and nothing else."""
+        return Predictor.from_dense(theta)
 
-    def statistic(self, theta: Floats) -> ResidualMoments:
-        """Residual moments at theta, with the last step as the direction to probe."""
-        if theta is not self._theta:
-            self._last_step, self._theta = theta - self._theta, theta
-        return ResidualMoments(self.predictor(theta), self._last_step, self._centre.copy())
+    def statistic(self, theta: Floats, predictor: Predictor) -> ResidualSquares | ResidualMoments:  # noqa: ARG002
+        """Sums at theta, with the last step as the direction to probe."""
+        return ResidualSquares(theta, self._step_to(theta))
 
-    def gradients(self, queries: Sequence[Query], answers: Sequence[ResidualSums]) -> Floats:
-        """Learn centres, scales, curvature and intercept from a round; then its means of l'(theta.x) (x - centre)."""
-        # A round may have hundreds of queries, so they are taken in at once, their attributes end to end.
-        sizes = [query.attributes.size for query in queries]
-        attributes = _end_to_end([query.attributes for query in queries])
-        n = _for_each([float(sums.n) for sums in answers], sizes)
-        mean = _end_to_end([sums.mean for sums in answers])
-        self._join(attributes, n, mean, _end_to_end([sums.spread for sums in answers]))
-        self._updates += 1
-        self._square = self._mean_square()
-        if self._scaled:
-            self.scale = np.sqrt(self._square)
-        self._measure_curvature(attributes, n, answers)
-        self._look_at_targets(answers)
-        if self._fit_intercept and not self._scaled:
-            examples = sum(sums.n for sums in answers)
-            self._intercept -= self._eta() * 2.0 * sum(s.n * s.residual_mean for s in answers) / examples
-        residual_mean = _for_each([sums.residual_mean for sums in answers], sizes)
-        cross = _end_to_end([sums.cross for sums in answers])
-        return 2.0 * (cross / n + residual_mean * (mean - self._centre[attributes]))
+    def gradients(self, attributes: Ints, B: int, answers: Sequence[Any]) -> Floats:
+        """Learn scales and curvature from a round; then its means of l'(theta.x) x."""
+        self._add(attributes, B, _end_to_end([sums.squares for sums in answers]))
+        self._measure(attributes, B, answers)
+        # The examples are fresh: their residuals tell honestly how good the predictor is that asked.
+        error, error_of_nothing = sum(s.residual_squares for s in answers), sum(s.target_squares for s in answers)
+        self._worse_than_nothing = error > 2.0 * error_of_nothing
+        return 2.0 * (_end_to_end([sums.products for sums in answers]) / B)
 
     def step(self, theta: Floats, g: Floats) -> Floats:
         """theta - eta g in the units of this geometry; an attribute that has not varied yet stays where it is.
@@ -163,13 +134,6 @@ class SeenGeometry:
         square = self._square
         return bounded(theta - np.divide(eta * g, square, out=np.zeros(g.size), where=square > 0))
 
-    def _eta(self) -> float:
-        """The step size, given or automatic."""
-        if not isinstance(self._schedule, str):
-            return positive(at(self._schedule, self._updates - 1), "step_size")
-        L = self.smoothness()
-        return self._caution * theory.step_size(L) if L > 0 else 0.0
-
     def smoothness(self) -> float:
         """L_s as far as it was seen: twice the largest mean square of an attribute, or along a step that was taken.
 
@@ -177,36 +141,103 @@ class SeenGeometry:
         steps overshoot, and a direction in which they grow is one that the steps themselves turn to.
         """
         of_an_attribute = 1.0 if self._scaled else float(np.maximum.reduce(self._square))
-        of_the_constant = 1.0 if self._fit_intercept else 0.0
-        return 2.0 * max(of_an_attribute, of_the_constant, self._largest_curvature)
+        return 2.0 * max(of_an_attribute, self._largest_curvature)
+
+    def _step_to(self, theta: Floats) -> Floats:
+        """The last step, which is the one to theta where that is new."""
+        if theta is not self._theta:
+            self._last_step, self._theta = theta - self._theta, theta
+        return self._last_step
+
+    def _eta(self) -> float:
+        """The step size, given or automatic."""
+        if not isinstance(self._schedule, str):
+            return positive(at(self._schedule, self._updates - 1), "step_size")
+        L = self.smoothness()
+        return self._caution * theory.step_size(L) if L > 0 else 0.0
+
+    def _add(self, attributes: Ints, B: int, squares: Floats) -> None:
+        """Add a round's looks to the running sums of squares; an attribute may be among them several times."""
+        np.add.at(self._looks, attributes, float(B))
+        np.add.at(self._spread, attributes, squares)
+
+    def _measure(self, attributes: Ints, B: int, answers: Sequence[Any]) -> None:
+        """Find squares, scales and curvature anew after a round, and count it as an update."""
+        self._updates += 1
+        self._square = self._mean_square()
+        if self._scaled:
+            self.scale = np.sqrt(self._square)
+        self._measure_curvature(attributes, B, answers)
 
     def _mean_square(self) -> Floats:
-        """The mean square of every attribute, measured from its centre; 0 where it has not varied (enough) yet."""
-        total = self._spread + self._looks * (self._mean - self._centre) ** 2
+        """The mean square of every attribute; 0 where it has not varied (enough) yet."""
         # Steps divide by it, so it is 1/square that should be right on average: for normal values that takes three
         # examples off the count, and makes nothing of an attribute seen three times.
         counted = self._looks - 3.0 if self._scaled else self._looks
-        square: Floats = total / np.maximum(counted, 1.0)
+        square: Floats = self._spread / np.maximum(counted, 1.0)
         if self._scaled:
             square[counted <= 0] = 0.0
-        # What rounding leaves of a constant is not a spread, and what cannot be squared cannot be used.
-        unusable = ~np.isfinite(square)
-        if self._centred:
-            unusable |= square <= (1e-13 * self._mean) ** 2
-        square[unusable] = 0.0
+        square[~np.isfinite(square)] = 0.0  # what cannot be squared cannot be used
         return square
 
-    def _measure_curvature(self, attributes: Ints, n: Floats | float, answers: Sequence[ResidualSums]) -> None:
-        """How much the examples spread along the last step, per unit of its length.
+    def _measure_curvature(self, attributes: Ints, B: int, answers: Sequence[Any]) -> None:
+        """How far the examples reach along the last step, per unit of its length.
 
         The largest such value counts, but it fades: the support moves on, and the scales get better.
         """
         self._largest_curvature *= 0.9
-        squares = (self._last_step * self.scale) ** 2
-        length = float(np.add.reduce(n * squares[attributes]))
+        step = self._last_step * self.scale if self._scaled else self._last_step
+        length = float(np.add.reduce(B * step[attributes] ** 2))
         if length > 0:
             curvature = sum(sums.along_probe for sums in answers) / length
             self._largest_curvature = max(self._largest_curvature, curvature)
+
+
+class AffineGeometry(SeenGeometry):
+    """The same with a constant: free of charge, always observed, never thresholded.
+
+    Scaled attributes are measured from their means then, which are estimated, too.
+    """
+
+    def __init__(self, n_attributes: int, *, step_size: Schedule | str, scaled: bool) -> None:
+        super().__init__(n_attributes, step_size=step_size, scaled=scaled)
+        self._intercept = 0.0
+        self._centre = np.zeros(n_attributes)  # it stays there unless they are scaled
+        self._targets = 0
+        self._target_mean = 0.0
+
+    def predictor(self, theta: Floats) -> Predictor:
+        """theta and the intercept that goes with it."""
+        if self._scaled:
+            # In centred units the best constant is the mean of the targets; targets are always seen.
+            return Predictor.from_dense(theta, self._target_mean - float(self._centre @ theta))
+        return Predictor.from_dense(theta, self._intercept)
+
+    def statistic(self, theta: Floats, predictor: Predictor) -> ResidualMoments:
+        """Residual moments at theta, with the last step as the direction to probe."""
+        return ResidualMoments(predictor, self._step_to(theta), self._centre.copy())
+
+    def gradients(self, attributes: Ints, B: int, answers: Sequence[ResidualSums]) -> Floats:
+        """Learn centres, scales, curvature and intercept from a round; then its means of l'(theta.x) (x - centre)."""
+        mean = _end_to_end([sums.mean for sums in answers])
+        self._join(attributes, B, mean, _end_to_end([sums.spread for sums in answers]))
+        self._measure(attributes, B, answers)
+        self._look_at_targets(answers)
+        if not self._scaled:
+            examples = sum(sums.n for sums in answers)
+            self._intercept -= self._eta() * 2.0 * sum(s.n * s.residual_mean for s in answers) / examples
+        residual_mean = np.repeat([sums.residual_mean for sums in answers], [sums.mean.size for sums in answers])
+        cross = _end_to_end([sums.cross for sums in answers])
+        return 2.0 * (cross / B + residual_mean * (mean - self._centre[attributes]))
+
+    def smoothness(self) -> float:
+        """The same for the constant, too, which is 1 in every example."""
+        return max(super().smoothness(), 2.0)
+
+    def _mean_square(self) -> Floats:
+        square = super()._mean_square()
+        square[square <= (1e-13 * self._centre) ** 2] = 0.0  # what rounding leaves of a constant is not a spread
+        return square
 
     def _look_at_targets(self, answers: Sequence[ResidualSums]) -> None:
         """Add to the mean of the targets, and compare the predictor that asked with predicting nothing.
@@ -216,40 +247,38 @@ class SeenGeometry:
         for sums in answers:
             self._targets += sums.n
             self._target_mean += sums.n / self._targets * (sums.target_mean - self._target_mean)
-        nothing = self._target_mean if self._fit_intercept else 0.0
         error = error_of_nothing = 0.0
         for sums in answers:
             error += sums.residual_spread + sums.n * sums.residual_mean**2
-            error_of_nothing += sums.target_spread + sums.n * (sums.target_mean - nothing) ** 2
+            error_of_nothing += sums.target_spread + sums.n * (sums.target_mean - self._target_mean) ** 2
         self._worse_than_nothing = error > 2.0 * error_of_nothing
 
-    def _join(self, attributes: Ints, n: Floats | float, mean: Floats, spread: Floats) -> None:
-        """Add a round's looks to the running means and spreads; an attribute may be among them several times."""
-        before, old = self._looks[attributes], self._mean[attributes]
-        np.add.at(self._looks, attributes, n)
+    def _join(self, attributes: Ints, B: int, mean: Floats, spread: Floats) -> None:
+        """Add a round's looks, and where attributes are scaled move their centres to the means of all looks so far."""
+        if not self._scaled:
+            self._add(attributes, B, spread + B * mean**2)
+            return
+        before, old = self._looks[attributes], self._centre[attributes]
+        np.add.at(self._looks, attributes, float(B))
         total = self._looks[attributes]
-        np.add.at(self._mean, attributes, n / total * (mean - old))
-        new = self._mean[attributes]
+        np.add.at(self._centre, attributes, B / total * (mean - old))
+        new = self._centre[attributes]
         # Moving to a new mean costs its squared distance for every example (Chan, Golub & LeVeque 1983); of those seen
         # before, each entry bears its share.
         moved = (mean - new) ** 2 + before / (total - before) * (new - old) ** 2
-        np.add.at(self._spread, attributes, spread + n * moved)
+        np.add.at(self._spread, attributes, spread + B * moved)
 
 
 def _end_to_end(parts: Sequence[AnyArray]) -> AnyArray:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _for_each(numbers: Sequence[float], sizes: Sequence[int]) -> Floats | float:
-    """A number per query, as often as the query has attributes."""
-    return numbers[0] if len(numbers) == 1 else np.repeat(numbers, sizes)
-
-
 def geometry_for(n_attributes: int, *, step_size: Schedule | str, scale: str | None, fit_intercept: bool) -> Geometry:
     """The paper's geometry where everything is given, else one that finds what is missing."""
     if scale is None and not fit_intercept and not isinstance(step_size, str):
         return RawGeometry(step_size)
-    return SeenGeometry(n_attributes, step_size=step_size, scaled=scale == "seen", fit_intercept=fit_intercept)
+    kind = AffineGeometry if fit_intercept else SeenGeometry
+    return kind(n_attributes, step_size=step_size, scaled=scale == "seen")
 
 
 def check_geometry(step_size: Any, scale: Any) -> None:

@@ -53,21 +53,29 @@ class Predictor:
         n_attributes: int | None = None,
         names: Iterable[str] | None = None,
     ) -> None:
-        # A learner publishes one with every update, so the calls here and in `_check` are the quickest there are.
         needed = np.array(attributes).reshape(-1)
         if needed.size and needed.dtype.kind not in "iu":
             raise Misuse(f"a predictor names its attributes by whole numbers, not {attributes!r}.")
         needed = needed.astype(np.int64, copy=False)
         weights = np.array(coef, dtype=np.float64).reshape(-1)
-        needed.setflags(write=False)
-        weights.setflags(write=False)
-        put = object.__setattr__  # the dataclass is frozen for everybody else
-        put(self, "attributes", needed)
-        put(self, "coef", weights)
-        put(self, "intercept", float(intercept))
-        put(self, "n_attributes", int(needed.max(initial=-1)) + 1 if n_attributes is None else int(n_attributes))
-        put(self, "names", None if names is None else tuple(map(str, names)))
+        size = int(needed.max(initial=-1)) + 1 if n_attributes is None else int(n_attributes)
+        self._fill(needed, weights, float(intercept), size, None if names is None else tuple(map(str, names)))
         self._check()
+
+    def _fill(
+        self, attributes: Ints, coef: Floats, intercept: float, n_attributes: int, names: tuple[str, ...] | None
+    ) -> None:
+        """Take these arrays for good, as long as the coefficients can be used."""
+        if np.count_nonzero(np.isfinite(coef)) < coef.size or not isfinite(intercept):
+            raise Misuse("a predictor's coefficients and intercept are finite numbers, but one is not.")
+        attributes.setflags(write=False)
+        coef.setflags(write=False)
+        put = object.__setattr__  # the dataclass is frozen for everybody else
+        put(self, "attributes", attributes)
+        put(self, "coef", coef)
+        put(self, "intercept", intercept)
+        put(self, "n_attributes", n_attributes)
+        put(self, "names", names)
 
     def _check(self) -> None:
         if self.attributes.size != self.coef.size or (self.names is not None and len(self.names) != self.coef.size):
@@ -85,14 +93,16 @@ class Predictor:
             )
         if self.names is not None and len(set(self.names)) != len(self.names):
             raise Misuse(f"a predictor's names are distinct, but two of {_listed(self.names)} are the same.")
-        if np.count_nonzero(np.isfinite(self.coef)) < self.coef.size or not isfinite(self.intercept):
-            raise Misuse("a predictor's coefficients and intercept are finite numbers, but one is not.")
 
     @classmethod
     def from_dense(cls, theta: Floats, intercept: float = 0.0) -> "Predictor":
         """The predictor whose coefficients are the non-zero entries of ``theta``."""
         attributes = (theta != 0).nonzero()[0]
-        return cls(attributes, theta[attributes], intercept, theta.size)
+        predictor = cls.__new__(cls)
+        # Learners publish one with every update, and what is found like this need not be checked again.
+        coef = theta[attributes].astype(np.float64, copy=False)
+        predictor._fill(attributes, coef, float(intercept), theta.size, None)  # noqa: SLF001
+        return predictor
 
     def to_dense(self) -> Floats:
         """All ``n_attributes`` coefficients, zeros included."""

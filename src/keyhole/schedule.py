@@ -6,6 +6,7 @@ counted from 0. Where the paper has two indices, {B_{t,k}}, the entry for round 
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def at_least_one(value: Any, name: str) -> int:
     """
     if not _is_number(value) or not 1 <= float(value) < np.inf:
         raise Misuse(f"{name} must be a number of at least 1, not {value!r}; it counts examples.")
-    return int(np.ceil(round(float(value), 9)))  # 144.00000000000003 is 144
+    return ceil(round(float(value), 9))  # 144.00000000000003 is 144
 
 
 def check(schedule: Any, name: str, rule: Callable[[Any, str], Any]) -> None:

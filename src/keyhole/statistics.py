@@ -50,11 +50,60 @@ class Gradient:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ResidualMoments:
-    """`ResidualSums` of the examples: what a learner needs that must also find scale, centre or step size.
+class ResidualSquares:
+    """`SquareSums` of the examples: what a learner needs that must also find scale or step size, but has no constant.
 
-    ``probe`` is a direction, one number per attribute of an example; how far the examples spread along it tells how
-    curved the loss is there.
+    ``theta`` has the coefficients, one per attribute of an example, and ``probe`` a direction; how far the examples
+    reach along it tells how curved the loss is there.
+    """
+
+    theta: Floats
+    probe: Floats
+
+    def __call__(self, block: Block) -> "SquareSums":
+        """The sums over ``block``."""
+        # A block is small, a hundred examples or so: calls count as much as cells, and `dot` is the cheapest of them.
+        values, targets = block.values, block.targets
+        r = values.dot(self.theta[block.attributes])
+        r -= targets
+        along = values.dot(self.probe[block.attributes])
+        return SquareSums(
+            targets.size,
+            _ones(targets.size).dot(values * values),
+            r.dot(values),
+            float(r.dot(r)),
+            float(targets.dot(targets)),
+            float(along.dot(along)),
+        )
+
+
+@dataclass(slots=True, eq=False)  # not frozen, and for the same reason as `ResidualSums`
+class SquareSums:
+    """Squares and products, measured from zero as a model without a constant measures everything."""
+
+    n: int
+    squares: Floats  # sum of x^2
+    products: Floats  # sum of x r
+    residual_squares: float
+    target_squares: float
+    along_probe: float  # sum of (probe.x)^2
+
+    def __add__(self, other: "SquareSums") -> "SquareSums":
+        return SquareSums(
+            self.n + other.n,
+            self.squares + other.squares,
+            self.products + other.products,
+            self.residual_squares + other.residual_squares,
+            self.target_squares + other.target_squares,
+            self.along_probe + other.along_probe,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualMoments:
+    """`ResidualSums` of the examples: the same for a learner with a constant, which also finds centres.
+
+    ``probe`` is a direction as in `ResidualSquares`, and ``centre`` is where the examples are measured from along it.
     """
 
     predictor: Predictor
@@ -63,7 +112,6 @@ class ResidualMoments:
 
     def __call__(self, block: Block) -> "ResidualSums":
         """The sums over ``block``."""
-        # A block is small, a hundred examples or so: calls count as much as cells, and `dot` is the cheapest of them.
         n, attributes, targets = block.targets.size, block.attributes, block.targets
         theta, v = _coef_on(attributes, self.predictor), self.probe[attributes]
         ones = _ones(n)

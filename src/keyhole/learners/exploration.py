@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -24,29 +25,34 @@ def exploration(
     theta = hard_threshold(theta, s, geometry.scale)
     edges = np.array([*(J[0] for J in blocks), theta.size])
     for B in batch_sizes:
-        statistic = geometry.statistic(theta)
-        looks, places = with_support(blocks, edges, statistic.predictor.attributes)
-        queries = [Query(attributes, B, statistic) for attributes in looks]
-        answers = yield Round(queries, statistic.predictor)
-        g = geometry.gradients(queries, answers)[places]
+        predictor = geometry.predictor(theta)
+        statistic = geometry.statistic(theta, predictor)
+        looks, attributes, places = with_support(blocks, edges, S=predictor.attributes)
+        answers = yield Round([Query(look, B, statistic) for look in looks], predictor)
+        g = geometry.gradients(attributes, B, answers)[places]
         theta = hard_threshold(geometry.step(theta, g), s, geometry.scale)
     return theta
 
 
-def with_support(blocks: Sequence[Ints], edges: Ints, S: Ints) -> tuple[list[Ints], Ints]:
-    """Each block and S together, ascending; and where in these, end to end, the blocks themselves stand.
+def with_support(blocks: Sequence[Ints], edges: Ints, S: Ints) -> tuple[list[Ints], Ints, Ints]:
+    """Each block and S together, ascending; all these end to end; and where in that the blocks themselves stand.
 
     Blocks are runs of attributes, each going on where the last one ended, so that nothing needs sorting; ``edges`` are
     where they begin, and the end.
 
     >>> with_support([np.array([0, 1, 2]), np.array([3, 4, 5])], np.array([0, 3, 6]), S=np.array([1, 4]))
-    ([array([0, 1, 2, 4]), array([1, 3, 4, 5])], array([0, 1, 2, 5, 6, 7]))
+    ([array([0, 1, 2, 4]), array([1, 3, 4, 5])], array([0, 1, 2, 4, 1, 3, 4, 5]), array([0, 1, 2, 5, 6, 7]))
     """
     cuts = S.searchsorted(edges)
     ends = cuts.tolist()
-    looks = [np.concatenate((S[:b], J, S[a:])) for b, J, a in zip(ends, blocks, ends[1:], strict=False)]
-    begins = np.cumsum([0, *(attributes.size for attributes in looks[:-1])]) + cuts[:-1]
-    return looks, np.arange(edges[-1]) + np.repeat(begins - edges[:-1], edges[1:] - edges[:-1])
+    attributes = np.concatenate(
+        [part for b, J, a in zip(ends, blocks, ends[1:], strict=False) for part in (S[:b], J, S[a:])]
+    )
+    begins = edges - cuts + S.size * np.arange(edges.size)
+    looks = [attributes[begin:end] for begin, end in pairwise(begins.tolist())]
+    # Before an attribute of a block stand all attributes before it, and all of S once more for every block before.
+    places = np.arange(edges[-1]) + S.size * np.repeat(np.arange(len(blocks)), edges[1:] - edges[:-1])
+    return looks, attributes, places
 
 
 def blocks_of(d: int, n_observed: int, s: int) -> list[Ints]:

@@ -12,7 +12,7 @@ from keyhole.predictor import Predictor
 from keyhole.query import Block, Statistic
 from keyhole.sources.parquet.chunks import Reader
 from keyhole.sources.parquet.tasks import Part, Task, run
-from keyhole.statistics import ResidualMoments
+from keyhole.statistics import ResidualMoments, ResidualSquares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,9 @@ class Narrow:
 
 
 def narrowed(statistic: Statistic, attributes: Ints) -> Statistic:
-    """The statistic without what it carries about other attributes: two numbers each, of which there may be 100,000."""
+    """The statistic without what it carries about other attributes, of which there may be 100,000."""
+    if isinstance(statistic, ResidualSquares):
+        return Narrow(ResidualSquares(statistic.theta[attributes], statistic.probe[attributes]))
     if not isinstance(statistic, ResidualMoments):
         return statistic
     p = statistic.predictor
