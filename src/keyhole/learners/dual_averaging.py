@@ -8,9 +8,8 @@ so far, and so is the target: h stays in raw units, and the norms of the papers 
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -184,10 +183,21 @@ def subsets(rng: np.random.Generator, m: int, size: int, n: int) -> Ints:
 LOT = 64
 
 
-def drawn_ahead(rng: np.random.Generator, m: int, size: int) -> Iterator[Ints]:
-    """`subsets`, one after the other."""
-    while True:
-        yield from subsets(rng, m, size, LOT)
+class DrawnAhead:
+    """`subsets`, some at a time."""
+
+    def __init__(self, rng: np.random.Generator, m: int, size: int) -> None:
+        self._rng = rng
+        self._m = m
+        self._size = size
+        self._left: Ints = np.zeros((0, min(m, size)), dtype=np.int64)
+
+    def take(self, n: int) -> Ints:
+        """The next ``n``, as rows."""
+        while len(self._left) < n:
+            self._left = np.concatenate([self._left, subsets(self._rng, self._m, self._size, LOT)])
+        taken, self._left = self._left[:n], self._left[n:]
+        return taken
 
 
 #: The attributes to look at, ascending; a 1 for each that is in the top set, or else 0; a 1 for each that was drawn.
@@ -241,12 +251,12 @@ def example_by_example(
 ) -> Run:
     """Look at the top ``k`` attributes and ``n_drawn`` others (or any, if ``everywhere``), add the gradient, repeat."""
     d, publishing, published = dual.h.size, Publishing(), None
-    draws = drawn_ahead(rng, d if everywhere else d - k, n_drawn)
+    draws = DrawnAhead(rng, d if everywhere else d - k, n_drawn)
     while True:
         top = np.zeros(d, dtype=bool)
         top[dual.top(k)] = True
         among = np.arange(d) if everywhere else (~top).nonzero()[0]
-        drawn = among[np.array(list(islice(draws, lot_size(dual.t, learner.refresh_every))))]
+        drawn = among[draws.take(lot_size(dual.t, learner.refresh_every))]
         looks = overlapping(top, drawn) if everywhere else side_by_side(top, drawn)
         answers = yield Round([Query(O, 1, EXAMPLES) for O, _, _ in looks], published)
         for (O, in_top, in_drawn), answer in zip(looks, answers, strict=True):
