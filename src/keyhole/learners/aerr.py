@@ -227,6 +227,7 @@ class Standing:
             j, c, f = inner_product(iterate.w, law.inner(iterate.w), uniforms)
             looked_at[j] = True
             seen = looked_at.nonzero()[0]
+            del looked_at  # or it would keep its lot while the next one is drawn
             news, self._news = self._news, None
             [rows] = yield Round([Query(seen, 1, aer.EXAMPLES)], news)
             values, y = rows.values[0], rows.targets.item(0)
