@@ -1,6 +1,5 @@
 """AER, AERR, AELR, DDAERR, DDAELR: every estimate over every draw, every step against its definition."""
 
-from copy import deepcopy
 from itertools import product
 
 import numpy as np
@@ -53,8 +52,8 @@ def middles(p):
 
 def to_xtilde(law, i):
     """What the draws ``i`` make of x, attribute by attribute."""
-    [(C, weights, where)] = law.looks(np.sort(middles(law.q)[[list(i)]]))
-    assert C.tolist() == np.flatnonzero(where).tolist() == sorted(set(i))
+    [(C, weights, place, where)] = law.looks(np.sort(middles(law.q)[[list(i)]]), both_signs=False)
+    assert C.tolist() == place.tolist() == np.flatnonzero(where).tolist() == sorted(set(i))
     dense = np.zeros(law.q.size)
     dense[C] = weights
     return dense
@@ -83,12 +82,24 @@ def test_xtilde_is_x_on_average_over_every_draw(k, p):
     np.testing.assert_allclose(mean, x, rtol=1e-12)
 
 
-def test_what_is_looked_at_for_many_examples_at_once_is_what_is_looked_at_for_each():
+@pytest.mark.parametrize("both_signs", [False, True])
+def test_what_is_looked_at_for_many_examples_at_once_is_what_is_looked_at_for_each(both_signs):
     law, uniforms = Law(q, 4, 1, np.abs), np.sort(np.random.default_rng(0).random((50, 4)), axis=1)
 
-    for row, looks in zip(uniforms, law.looks(uniforms), strict=True):
-        [alone] = law.looks(row[None])
+    for row, looks in zip(uniforms, law.looks(uniforms, both_signs=both_signs), strict=True):
+        [alone] = law.looks(row[None], both_signs=both_signs)
         assert [part.tolist() for part in looks] == [part.tolist() for part in alone]
+
+
+def test_with_both_signs_every_attribute_comes_twice_and_the_second_time_negated_and_one_vector_further():
+    law, uniforms = Law(q, 4, 1, np.abs), np.sort(np.random.default_rng(0).random((50, 4)), axis=1)
+    once, twice = (law.looks(uniforms, both_signs=both) for both in (False, True))
+
+    for (C, weights, _, where), (C2, weights2, place, where2) in zip(once, twice, strict=True):
+        both = both_signs(law.q.size, C, weights)
+        assert C2.tolist() == np.repeat(C, 2).tolist()
+        assert (place.tolist(), weights2.tolist()) == (both[0].tolist(), both[1].tolist())
+        assert where2.tolist() == where.tolist()
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -163,6 +174,16 @@ def test_projections_find_the_nearest_point(radius):
 ALL = np.arange(4)
 
 
+def both_signs(d, C, g):
+    """The places of C in (z+, z-), side by side, and what belongs there."""
+    return np.stack([C, C + d], axis=1).ravel(), np.stack([g, -g], axis=1).ravel()
+
+
+def move(iterate, C, g, eta, B):
+    place, xtilde = both_signs(iterate.w.size, C, g / 3.0) if iterate.both_signs else (C, g / 3.0)
+    iterate.move(place, xtilde, 3.0, eta, B)
+
+
 def test_the_exponentiated_gradient_is_the_product_of_its_factors():
     """z+ and z-, multiplied factor by factor with g clipped at 1/eta, give the same w."""
     rng = np.random.default_rng(0)
@@ -175,7 +196,7 @@ def test_the_exponentiated_gradient_is_the_product_of_its_factors():
         clipped[C] = [min(max(entry, -1 / eta), 1 / eta) for entry in g]
         plus, minus = plus * np.exp(-eta * clipped), minus * np.exp(eta * clipped)
 
-        iterate.move(C, g, eta, B)
+        move(iterate, C, g, eta, B)
 
         np.testing.assert_allclose(iterate.w, B * (plus - minus) / (plus.sum() + minus.sum()), rtol=1e-9, atol=1e-12)
 
@@ -193,7 +214,7 @@ def test_however_far_the_lasso_has_come_its_weights_are_those_of_the_sum_of_its_
     gradients = rng.normal(0.5, 2.0, size=(n, 4))
     iterate = Lasso(4)
     for g in gradients:
-        iterate.move(ALL, g, 0.7, 2.0)
+        move(iterate, ALL, g, 0.7, 2.0)
 
     c = np.clip(0.7 * gradients, -1.0, 1.0).sum(axis=0)
 
@@ -204,7 +225,7 @@ def test_exponents_in_the_thousands_neither_overflow_nor_vanish_and_there_is_a_w
     iterate, c = Lasso(4), np.zeros(4)
     for n, g in [(2_000, [1.0, -1.0, 0.01, 0.0]), (1_990, [-1.0, 1.0, 0.0, 0.0]), (30, [-0.5, 0.0, 0.0, 1.0])]:
         for _ in range(n):
-            iterate.move(ALL, np.array(g), 1.0, 7.0)
+            move(iterate, ALL, np.array(g), 1.0, 7.0)
             c += g
             np.testing.assert_allclose(iterate.w, lasso_weights(c, 7.0), rtol=1e-9, atol=1e-100)
 
@@ -212,25 +233,25 @@ def test_exponents_in_the_thousands_neither_overflow_nor_vanish_and_there_is_a_w
 def test_a_long_run_in_one_direction_stays_finite():
     iterate = Lasso(3)
     for _ in range(5_000):
-        iterate.move(np.arange(3), np.array([-1e9, 0.0, 1e-9]), 1.0, 2.0)
+        move(iterate, np.arange(3), np.array([-1e9, 0.0, 1e-9]), 1.0, 2.0)
 
     np.testing.assert_allclose(iterate.w, [2.0, 0.0, 0.0], atol=1e-9)
 
 
-@pytest.mark.parametrize("iterate", [Lasso(4), Ridge(4, anytime=True)])
-def test_a_gradient_on_some_attributes_is_one_with_zeros_on_the_others(iterate):
-    dense, rng = deepcopy(iterate), np.random.default_rng(0)
+@pytest.mark.parametrize("begin", [lambda: Lasso(4), lambda: Ridge(4, anytime=True)])
+def test_a_gradient_on_some_attributes_is_one_with_zeros_on_the_others(begin):
+    iterate, dense, rng = begin(), begin(), np.random.default_rng(0)
     for t in range(1, 40):
         C = np.sort(rng.permutation(4)[:2])
         g = np.zeros(4)
         g[C] = rng.normal(size=2)
-        iterate.measure(C, g[C])
-        dense.measure(ALL, g)
+        iterate.measure(C, g[C] / 3.0, 3.0)
+        dense.measure(ALL, g, 1.0)
         eta = iterate.step_size(1.0, t, t)
         assert eta == pytest.approx(dense.step_size(1.0, t, t), rel=1e-12)
 
-        iterate.move(C, g[C], eta, 1.0)
-        dense.move(ALL, g, eta, 1.0)
+        move(iterate, C, g[C], eta, 1.0)
+        move(dense, ALL, g, eta, 1.0)
 
         np.testing.assert_allclose(iterate.w, dense.w, rtol=1e-9, atol=1e-12)
 
@@ -386,13 +407,13 @@ def test_where_the_horizon_is_unknown_steps_already_taken_shrink_with_the_step_s
     steps, total, squares = np.zeros(3), np.zeros(3), 0.0
     for t in range(1, 20):
         g = rng.normal(size=3)
-        iterate.measure(np.arange(3), g)
+        iterate.measure(np.arange(3), g, 1.0)
         total, squares = total + g, squares + g @ g
         eta = iterate.step_size(0.5, t, t)
         steps = steps + eta * g
 
-        iterate.move(np.arange(3), g, eta, 1e9)
-        plain.move(np.arange(3), g, eta, 1e9)
+        move(iterate, np.arange(3), g, eta, 1e9)
+        move(plain, np.arange(3), g, eta, 1e9)
 
         assert eta == pytest.approx(1 / np.sqrt(squares))
         np.testing.assert_allclose(iterate.w, -eta * total, rtol=1e-9)

@@ -41,7 +41,7 @@ def draw(cumulative: Floats, uniforms: Floats) -> Ints:
     array([1, 1, 3, 3])
     """
     # The factor keeps a product that rounds up from falling off the end.
-    drawn: Ints = cumulative.searchsorted(uniforms * (cumulative.item(-1) * (1 - 2.0**-52)), side="right")
+    drawn: Ints = cumulative.searchsorted(uniforms * (cumulative.item(-1) * (1 - 2.0**-52)), "right")
     return drawn
 
 
@@ -271,18 +271,20 @@ class AER:
             values, y = rows.values[0], rows.targets.item(0)
             scale.note(seen, values, y)
             x[seen] = values
-            g = (2 * (f * float(c.dot(x[j])) - y) * n_attributes / k) * x[C]
-            squares += float(g.dot(g))
-            if due(t):
+            x_C = x[C]
+            phi = 2 * (f * float(c.dot(x[j])) - y) * n_attributes / k  # so that g = phi x_C
+            squares += phi * phi * float(x_C.dot(x_C))
+            publish = due(t)
+            if publish:
                 B = self.radius * unit_of(scale)
             lambda_ = self.regularisation * pegasos_lambda(math.sqrt(squares / t), B, self.horizon or t)
             w *= 1 - 1 / t
             if lambda_ > 0:  # all targets were 0 otherwise, and so is g
-                w[C] = w[C] - g / (lambda_ * t)
+                w[C] -= (phi / (lambda_ * t)) * x_C
             w = into_ball(w, B)
             total += w
             published = None
-            if due(t):
+            if publish:
                 published = yield from publication.of(total / t if self.output == "average" else w, t)
         raise AssertionError("the draws have no end")
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,17 +32,21 @@ def lasso_step_size(k: float, d: int, m: float, B: float) -> float:
 
 
 class Iterate(Protocol):
-    """The w of a loop: how it moves with a gradient estimate, g on attributes C, and how long its steps should be."""
+    """The w of a loop: how it moves with a gradient estimate, g = phi xtilde, and how long its steps should be.
+
+    One that has ``both_signs`` is told of every attribute twice: of x_i at place i, and of -x_i at place d + i.
+    """
 
     w: Floats
+    both_signs: bool
 
-    def measure(self, C: Ints, g: Floats) -> None:
+    def measure(self, C: Ints, xtilde: Floats, phi: float) -> None:
         """Take note of how large gradient estimates are."""
 
     def step_size(self, B: float, t: int, m: int) -> float:
         """eta for m examples, with G measured on the t so far."""
 
-    def move(self, C: Ints, g: Floats, eta: float, B: float) -> None:
+    def move(self, place: Ints, xtilde: Floats, phi: float, eta: float, B: float) -> None:
         """One step."""
 
 
@@ -55,56 +58,62 @@ class Ridge:
     examples, which is as long as the run.
     """
 
+    both_signs = False
+
     def __init__(self, n_attributes: int, *, anytime: bool) -> None:
         self.w: Floats = np.zeros(n_attributes)
         self._anytime = anytime
         self._squares = 0.0
         self._eta = 0.0
 
-    def measure(self, C: Ints, g: Floats) -> None:  # noqa: ARG002
+    def measure(self, C: Ints, xtilde: Floats, phi: float) -> None:  # noqa: ARG002
         """Sum of ||g||^2."""
-        self._squares += float(g.dot(g))
+        self._squares += phi * phi * float(xtilde.dot(xtilde))
 
     def step_size(self, B: float, t: int, m: int) -> float:
         """2 B / (G sqrt(m)), G^2 = E ||g||^2."""
         return 2 * B * math.sqrt(t / (self._squares * m)) if self._squares else 0.0
 
-    def move(self, C: Ints, g: Floats, eta: float, B: float) -> None:
+    def move(self, place: Ints, xtilde: Floats, phi: float, eta: float, B: float) -> None:
         """w <- v B / max(||v||, B), v = w - eta g."""
+        w = self.w
         before = self._eta if self._anytime and self._eta else eta
         self._eta = eta
-        self.w[C] -= before * g
+        w[place] -= (before * phi) * xtilde
         # To rescale w and to bring it back into the ball is one multiplication.
-        norm = math.sqrt(self.w.dot(self.w))
+        norm = math.sqrt(w.dot(w))
         factor = min(eta / before, B / norm) if norm else 1.0
         if factor != 1.0:
-            self.w *= factor
+            w *= factor
 
 
 class Lasso:
     """The exponentiated gradient on the l1 ball of radius B: w = B (z+ - z-) / (sum z+ + sum z-).
 
-    z+ and z- start at 1. Their logarithms are kept, and now and then all are divided by the largest, so that they
-    neither overflow nor all vanish, however far w goes in one direction.
+    z+ and z-, which start at 1, are one vector, in which x_i has its place at i and -x_i at d + i: what is done to both
+    is done at once. Logarithms are kept, and now and then all are divided by the largest, so that they neither overflow
+    nor all vanish, however far w goes in one direction.
     """
+
+    both_signs = True
 
     #: A step adds 1 at most to a logarithm; exp of so many steps, and the sum of many such, is far from overflow.
     _STEPS_TO_OVERFLOW = 300
 
     def __init__(self, n_attributes: int) -> None:
         self.w: Floats = np.zeros(n_attributes)
-        self._log_plus: Floats = np.zeros(n_attributes)
-        self._log_minus: Floats = np.zeros(n_attributes)
+        self._log_z: Floats = np.zeros(2 * n_attributes)
+        self._z: Floats = np.ones(2 * n_attributes)
+        self._z_plus, self._z_minus = self._z[:n_attributes], self._z[n_attributes:]  # views
+        self._ones: Floats = np.ones(2 * n_attributes)
         self._steps = 0
-        self._difference: Floats = np.zeros(n_attributes)  # z+ - z-
-        self._sum: Floats = np.full(n_attributes, 2.0)  # z+ + z-
-        self._ones: Floats = np.ones(n_attributes)
         self._squares: Floats = np.zeros(n_attributes)
         self._largest = 0.0
         self._log_2d = math.log(2 * n_attributes)
 
-    def measure(self, C: Ints, g: Floats) -> None:
-        """Sums of g_i^2, and the largest of them."""
+    def measure(self, C: Ints, xtilde: Floats, phi: float) -> None:
+        """Sums of g_i^2, and the largest of them; that C has every attribute twice, with g_i and -g_i, is no matter."""
+        g = phi * xtilde
         squares = self._squares[C] + g * g
         self._squares[C] = squares
         self._largest = max(self._largest, squares.item(squares.argmax()))  # a third of the time of `max`
@@ -114,23 +123,24 @@ class Lasso:
         G2 = self._largest / t
         return min(math.sqrt(self._log_2d / (5 * m * G2)), 0.5 / math.sqrt(G2)) if G2 else 0.0
 
-    def move(self, C: Ints, g: Floats, eta: float, B: float) -> None:
+    def move(self, place: Ints, xtilde: Floats, phi: float, eta: float, B: float) -> None:
         """z+ *= exp(-eta g), z- *= exp(eta g), g clipped at 1 / eta."""
-        step = eta * g
-        if step.item(step.argmax()) > 1.0 or step.item(step.argmin()) < -1.0:  # to clip takes as long as all the rest
+        step = (-eta * phi) * xtilde
+        if step.item(step.argmax()) > 1.0:  # both signs are there; and to clip takes as long as all the rest
             step = step.clip(-1.0, 1.0)
-        self._weigh(C, self._log_plus[C] - step, self._log_minus[C] + step)
+        log_z = self._log_z[place] + step
+        self._log_z[place] = log_z
+        self._z[place] = np.exp(log_z)
         self._steps += 1
         if self._steps % self._STEPS_TO_OVERFLOW == 0:
-            top = max(self._log_plus.max(), self._log_minus.max())
-            self._weigh(np.arange(self.w.size), self._log_plus - top, self._log_minus - top)
-        self.w = self._difference * (B / float(self._sum.dot(self._ones)))
+            self._log_z -= self._log_z.max()
+            np.exp(self._log_z, out=self._z)
+        np.subtract(self._z_plus, self._z_minus, out=self.w)
+        self.w *= B / float(self._z.dot(self._ones))
 
-    def _weigh(self, C: Ints, log_plus: Floats, log_minus: Floats) -> None:
-        """Set z+ and z- on C."""
-        self._log_plus[C], self._log_minus[C] = log_plus, log_minus
-        plus, minus = np.exp(log_plus), np.exp(log_minus)
-        self._difference[C], self._sum[C] = plus - minus, plus + minus
+
+#: C, what x must be multiplied by on C to become xtilde, the place of C in the iterate, and where C is among all.
+Look = tuple[Ints, Floats, Ints, AnyArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,25 +159,30 @@ class Law:
         weights = np.divide(1.0, self.k * self.q, out=np.zeros_like(self.q), where=self.q > 0)
         object.__setattr__(self, "_weights", weights)
 
-    def looks(self, uniforms: Floats) -> list[tuple[Ints, Floats, AnyArray]]:
+    def looks(self, uniforms: Floats, *, both_signs: bool) -> list[Look]:
         """For every row of k ascending numbers in [0, 1), which draw k attributes: what they draw, C, each once.
 
-        Then what x must be multiplied by on C to become xtilde, and where C is among all attributes. xtilde = (1/k) sum
-        over the draws i of x[i] / q[i] e_i is x on average; of x only what was drawn is used.
+        xtilde = (1/k) sum over the draws i of x[i] / q[i] e_i is x on average; of x only what was drawn is used.
         """
-        n, d = len(uniforms), self.q.size
-        start = np.arange(0, n * d, d)
-        cells = (aer.draw(self._cumulative, uniforms) + start[:, None]).ravel()
-        new = np.ones(cells.size, dtype=bool)
-        new[1:] = cells[1:] != cells[:-1]  # they are ascending
+        (n, k), d = uniforms.shape, self.q.size
+        drawn = aer.draw(self._cumulative, uniforms)
+        cells = (drawn + np.arange(0, n * d, d)[:, None]).ravel()  # counted through all rows, and ascending
+        among_all = np.zeros((n, d), dtype=bool)
+        among_all.ravel()[cells] = True
+        new = np.ones(cells.size + 1, dtype=bool)
+        np.not_equal(cells[1:], cells[:-1], out=new[1:-1])
         first = new.nonzero()[0]
-        cells, times = cells[first], np.diff(first, append=cells.size)
-        among_all = np.zeros(n * d, dtype=bool)
-        among_all[cells] = True
-        C = cells % d
-        to_xtilde = times * self._weights[C]
-        rows = pairwise([0, *cells.searchsorted(start + d).tolist()])
-        return [(C[a:b], to_xtilde[a:b], where) for (a, b), where in zip(rows, among_all.reshape(n, d), strict=True)]
+        ends = first.searchsorted(np.arange(k, n * k + 1, k))
+        C, times = drawn.ravel()[first[:-1]], first[1:] - first[:-1]
+        place, to_xtilde = C, times * self._weights[C]
+        if both_signs:
+            C, place, to_xtilde, ends = C.repeat(2), C.repeat(2), to_xtilde.repeat(2), 2 * ends
+            place[1::2] += d
+            to_xtilde[1::2] *= -1.0
+        rows = list(map(slice, [0, *ends[:-1].tolist()], ends.tolist()))
+        Cs = [C[row] for row in rows]
+        places = [place[row] for row in rows] if both_signs else Cs
+        return list(zip(Cs, [to_xtilde[row] for row in rows], places, among_all, strict=True))
 
 
 def inner_weights(law: str, root_moments: Floats | float = 1.0) -> Callable[[Floats], Floats]:
@@ -208,25 +223,27 @@ class Standing:
     def descend(self, law: Law, rng: np.random.Generator, n: int | None = None) -> Run:
         """The loop, for n examples or without end."""
         iterate, x = self.iterate, np.zeros(self.iterate.w.size)
-        for (C, to_xtilde, looked_at), uniforms in self._drawn_ahead(law, rng, n):
+        for (C, to_xtilde, place, looked_at), uniforms in self._drawn_ahead(law, rng, n):
             j, c, f = inner_product(iterate.w, law.inner(iterate.w), uniforms)
             looked_at[j] = True
             seen = looked_at.nonzero()[0]
+            del looked_at  # or it would keep its lot while the next one is drawn
             news, self._news = self._news, None
             [rows] = yield Round([Query(seen, 1, aer.EXAMPLES)], news)
             values, y = rows.values[0], rows.targets.item(0)
             self.scale.note(seen, values, y)
             x[seen] = values
             self.t += 1
-            self._update(C, (f * float(c.dot(x[j])) - y) * (to_xtilde * x[C]))
-            if due(self.t):
+            publish = due(self.t)
+            if publish and self._learner.scale == "seen":
+                self.B = self._radius * aer.unit_of(self.scale)
+            self._update(C, place, to_xtilde * x[C], f * float(c.dot(x[j])) - y)
+            if publish:
                 w = self._total / self._averaged if self._learner.output == "average" else iterate.w
                 self._predictor = self._news = yield from self._publication.of(w, self.t)
         return self._predictor
 
-    def _drawn_ahead(
-        self, law: Law, rng: np.random.Generator, n: int | None
-    ) -> Iterator[tuple[tuple[Ints, Floats, AnyArray], Floats]]:
+    def _drawn_ahead(self, law: Law, rng: np.random.Generator, n: int | None) -> Iterator[tuple[Look, Floats]]:
         """For one example after the other: where to look for xtilde, and the uniform numbers for w.x."""
         last = None if n is None else self.t + n
         while self.t != last:
@@ -236,18 +253,19 @@ class Standing:
             uniforms = rng.random((lot, law.k + l))
             # Ascending numbers find what they draw in half the time, and the order of draws makes no difference.
             for_xtilde, for_inner = np.sort(uniforms[:, : law.k]), np.sort(uniforms[:, law.k :])
-            yield from zip(law.looks(for_xtilde), for_inner, strict=True)
+            yield from zip(law.looks(for_xtilde, both_signs=self.iterate.both_signs), for_inner, strict=True)
 
-    def _update(self, C: Ints, g: Floats) -> None:
-        """One step along the gradient estimate g on C; what is averaged is the iterate before it, as in the papers."""
-        self._total += self.iterate.w
+    def _update(self, C: Ints, place: Ints, xtilde: Floats, phi: float) -> None:
+        """One step along g = phi xtilde; what is averaged is the iterate before it, as in the papers."""
+        iterate, B, m = self.iterate, self.B, self._learner.horizon or self.t
+        self._total += iterate.w
         self._averaged += 1
-        if due(self.t) and self._learner.scale == "seen":
-            self.B = self._radius * aer.unit_of(self.scale)
-        self.iterate.measure(C, g)
-        m = self._learner.horizon or self.t
-        eta = self.theory(m, self.B) if self.theory else self.iterate.step_size(self.B, self.t, m)
-        self.iterate.move(C, g, self._learner.step_size * eta, self.B)
+        if self.theory is not None:
+            eta = self.theory(m, B)
+        else:
+            iterate.measure(C, xtilde, phi)
+            eta = iterate.step_size(B, self.t, m)
+        iterate.move(place, xtilde, phi, self._learner.step_size * eta, B)
 
 
 def ridge(learner: Any, n_attributes: int) -> Standing:

@@ -8,9 +8,8 @@ so far, and so is the target: h stays in raw units, and the norms of the papers 
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -52,9 +51,10 @@ def dense_gradient(x: Floats, y: float, w: Floats, drawn: Floats, p: tuple[float
     sum_drawn = float(products.dot(drawn))
     residual = float(x.dot(w)) - sum_drawn - y  # of the top set alone
     in_top = 2.0 * (residual + sum_drawn / p_1)
+    in_drawn = 2.0 * (residual / p_1 + sum_drawn / p_2)
     # An attribute that is drawn meets itself with probability p_1, and the others that are drawn with p_2.
-    in_drawn = products * (2.0 / p_1 - 2.0 / p_2) + 2.0 * (residual / p_1 + sum_drawn / p_2)
-    return (in_top + drawn * (in_drawn - in_top)) * x
+    itself = products * (2.0 / p_1 - 2.0 / p_2)
+    return (in_top + drawn * (itself + (in_drawn - in_top))) * x
 
 
 def dual_averaging_step(
@@ -109,21 +109,23 @@ class Dual:
         return self._damping * math.sqrt(self.t + 1 + self._delay)
 
     def at(self, attributes: Ints) -> Floats:
-        """The iterate on some attributes: `dual_averaging_step` where it is needed."""
-        here: Floats = self.h[attributes] * self.inverse[attributes] / -self._shrink()
-        return here
+        """The iterate on some attributes."""
+        return self.iterate(self.h[attributes], self.inverse[attributes])
+
+    def iterate(self, h: Floats, inverse: Floats) -> Floats:
+        """The iterate where h and inverse are these: `dual_averaging_step` where it is needed."""
+        return h * inverse / -max(self.damping, math.sqrt(max(self._norm_squared, 0.0)) / self.radius)
 
     def add(self, attributes: Ints, gradient: Floats) -> None:
-        """Take in the gradient estimate of one example, and keep track of the norm."""
-        before = self.h[attributes]
-        after = before + gradient
-        self.h[attributes] = after
-        self._norm_squared += float((before + after).dot(gradient * self.inverse[attributes]))
-        self.t += 1
+        """Take in the gradient estimate of one example."""
+        self.move(attributes, self.h[attributes], self.inverse[attributes], gradient)
 
-    def _shrink(self) -> float:
-        """What divides h in the iterate."""
-        return max(self.damping, math.sqrt(max(self._norm_squared, 0.0)) / self.radius)
+    def move(self, attributes: Ints, h: Floats, inverse: Floats, gradient: Floats) -> None:
+        """The same where h and inverse have been looked up; the norm is kept track of."""
+        after = h + gradient
+        self.h[attributes] = after
+        self._norm_squared += float((h + after).dot(gradient * inverse))
+        self.t += 1
 
     def see(self, attributes: Ints, values: Floats, targets: Floats) -> None:
         """Take in values for the units."""
@@ -167,12 +169,13 @@ def subsets(rng: np.random.Generator, m: int, size: int, n: int) -> Ints:
         return chosen.nonzero()[1].reshape(n, size)
     # What comes twice in a row is drawn again. No element is treated unlike another, so no subset is likelier.
     start = np.arange(0, n * m, m)[:, None]
-    cells = (start + rng.integers(m, size=(n, size))).ravel()
+    rows = start + rng.integers(m, size=(n, size))
+    cells = rows.reshape(-1)  # the same, in one row: it is ascending when they are
     while True:
-        cells.sort()  # and every row stays between its start and the next
+        rows.sort(axis=1)
         twice = (cells[1:] == cells[:-1]).nonzero()[0]
         if not twice.size:
-            return cells.reshape(n, size) - start
+            return rows - start
         cells[twice] = twice // size * m + rng.integers(m, size=twice.size)
 
 
@@ -180,10 +183,21 @@ def subsets(rng: np.random.Generator, m: int, size: int, n: int) -> Ints:
 LOT = 64
 
 
-def drawn_ahead(rng: np.random.Generator, m: int, size: int) -> Iterator[Ints]:
-    """`subsets`, one after the other."""
-    while True:
-        yield from subsets(rng, m, size, LOT)
+class DrawnAhead:
+    """`subsets`, some at a time."""
+
+    def __init__(self, rng: np.random.Generator, m: int, size: int) -> None:
+        self._rng = rng
+        self._m = m
+        self._size = size
+        self._left: Ints = np.zeros((0, min(m, size)), dtype=np.int64)
+
+    def take(self, n: int) -> Ints:
+        """The next ``n``, as rows."""
+        while len(self._left) < n:
+            self._left = np.concatenate([self._left, subsets(self._rng, self._m, self._size, LOT)])
+        taken, self._left = self._left[:n], self._left[n:]
+        return taken
 
 
 #: The attributes to look at, ascending; a 1 for each that is in the top set, or else 0; a 1 for each that was drawn.
@@ -237,18 +251,19 @@ def example_by_example(
 ) -> Run:
     """Look at the top ``k`` attributes and ``n_drawn`` others (or any, if ``everywhere``), add the gradient, repeat."""
     d, publishing, published = dual.h.size, Publishing(), None
-    draws = drawn_ahead(rng, d if everywhere else d - k, n_drawn)
+    draws = DrawnAhead(rng, d if everywhere else d - k, n_drawn)
     while True:
         top = np.zeros(d, dtype=bool)
         top[dual.top(k)] = True
         among = np.arange(d) if everywhere else (~top).nonzero()[0]
-        drawn = among[np.array(list(islice(draws, lot_size(dual.t, learner.refresh_every))))]
+        drawn = among[draws.take(lot_size(dual.t, learner.refresh_every))]
         looks = overlapping(top, drawn) if everywhere else side_by_side(top, drawn)
         answers = yield Round([Query(O, 1, EXAMPLES) for O, _, _ in looks], published)
         for (O, in_top, in_drawn), answer in zip(looks, answers, strict=True):
             x, y = answer.values[0], answer.targets.item(0)
             dual.note(O, x, y)
-            dual.add(O, estimate(x, y, in_top, in_drawn, dual.at(O)))
+            h, inverse = dual.h[O], dual.inverse[O]
+            dual.move(O, h, inverse, estimate(x, y, in_top, in_drawn, dual.iterate(h, inverse)))
         dual.refresh()
         published = dual.predictor(learner.n_nonzero_coefs) if publishing.due(dual.t) else None
 

@@ -7,7 +7,7 @@ examples in between are seen on the attributes chosen so far, and a second, simp
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,11 @@ from keyhole.arrays import Floats, Ints
 from keyhole.errors import Misuse
 from keyhole.learners.dual_averaging import (
     EXAMPLES,
+    DrawnAhead,
     Dual,
     Publishing,
     check_dual,
     dense_gradient,
-    drawn_ahead,
     dual_averaging_step,
     inclusion_probabilities,
     multiples,
@@ -116,9 +116,9 @@ def scheduled(learner: Any, n_attributes: int, rng: np.random.Generator, soft_th
         raise Misuse(f"n_observed must be at least 2, not {learner.n_observed}; pairs of attributes must be seen.")
     dual = noisy_dual(learner, d, rng, inclusion_probabilities(learner.n_observed, d)[1])
     exploring, exploiting = Exploring(dual, learner.n_observed, soft_threshold), Exploiting(dual, learner.step_size)
-    draws, publishing, published, examples = drawn_ahead(rng, d, learner.n_observed), Publishing(), None, 0
+    draws, publishing, published, examples = DrawnAhead(rng, d, learner.n_observed), Publishing(), None, 0
     for n_explore, n_exploit in turns(learner.exploration_share):
-        looks = list(islice(draws, n_explore))
+        looks = list(draws.take(n_explore))
         answers = yield Round([Query(O, 1, EXAMPLES) for O in looks], published)
         for O, answer in zip(looks, answers, strict=True):
             x, y = answer.values[0], answer.targets.item(0)
