@@ -78,11 +78,8 @@ def _arithmetic(X: Any, y: np.ndarray, asked: Cells) -> Callable[[], object]:
 
 
 def _sums(cells: np.ndarray, y: np.ndarray) -> tuple[Any, ...]:
-    """Means and spreads, what the residuals of a model add up to with each attribute, the spread along a direction."""
+    """Squares, what the residuals of a model add up to with each attribute, the squares along a direction."""
     x, ones = cells.astype(np.float64, copy=False), np.ones(y.size)
     model = direction = np.ones(x.shape[1])
-    mean = ones.dot(x) / y.size
-    x = x - mean
-    y = y - np.add.reduce(y) / y.size
-    r, along = x.dot(model) - y, x.dot(direction) + mean.dot(direction)
-    return mean, ones.dot(x * x), r.dot(x), mean.dot(model), y.dot(y), r.dot(r), along.dot(along)
+    r, along = x.dot(model) - y, x.dot(direction)
+    return ones.dot(x * x), r.dot(x), r.dot(r), y.dot(y), along.dot(along)

@@ -221,6 +221,19 @@ def test_a_learner_that_cannot_do_with_holes_says_where_one_is():
         kh.learn(kh.Hybrid(6, 3), kh.ArraySource(X, y), progress=False)
 
 
+def test_attributes_that_are_rarely_had_together_do_not_seem_to_explain_each_other():
+    """Of the first thirty examples, some pairs are shown by two or three; once, this decided all weights for good."""
+    for seed in range(20, 30):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(3_000, 100))
+        y = X[:, :5].sum(axis=1) / np.sqrt(5) + 0.5 * rng.normal(size=3_000)
+        X[rng.random(X.shape) < 0.7] = np.nan
+
+        predictor = kh.learn(kh.Pursuit(20, 5), kh.ArraySource(X, y), seed=seed, progress=False).predictor
+
+        assert len({*range(5)} & {*predictor.attributes.tolist()}) >= 4
+
+
 def test_a_missing_target_and_an_infinite_value_are_refused_all_the_same():
     X, y = examples()
     y[5] = np.nan

@@ -219,6 +219,9 @@ class Hunt:
         if count >= 30:
             self._residual_variance = max(self._residual_variance, float(total / count))
             self._progressive *= min(1.0, 100.0 / count)  # what was long ago counts less
+        elif self._fit is not None and self._has_holes:
+            # Of two attributes that were rarely had together, one may seem to explain the other perfectly.
+            self._residual_variance = max(self._residual_variance, self._fit.target_variance)
 
     def _refit(self) -> list[int]:
         """Least squares among the seats; who had to leave because the core was full."""

@@ -57,7 +57,8 @@ class Stepwise:
         self._unit = np.append(1.0, np.sqrt(np.where(self._varies, variance[1:], 1.0)))
         self._swept = covariance / np.outer(self._unit, self._unit)
         self._swept.reshape(-1)[len(variance) + 1 :: len(variance) + 1] += 1e-9
-        self._floor = 1e-12 * max(float(variance[0]), TINY)
+        self.target_variance = float(variance[0])
+        self._floor = 1e-12 * max(self.target_variance, TINY)
 
     @property
     def residual_variance(self) -> float:
