@@ -184,7 +184,7 @@ class Evidence:
         width, at = self._seats.size, self.columns(core.members)
         theta, spread, inverse = np.zeros(width), np.zeros(width), np.zeros((width, width))
         theta[at], spread[at], inverse[at[:, None], at] = core.theta, core.variance, core.inverse
-        c, behind = self._covariance(rows)
+        c, behind = self._covariance(rows, inverse)
         both = self._both[rows, :width]
         unseen = np.maximum(information[:, None] - both, 0.0)
         gamma = c @ inverse
@@ -214,16 +214,28 @@ class Evidence:
         handful = (needed * self._peak[rows] > self.squares[rows]) & (looks > LOOKS_FOR_A_SPREAD) & (ratio > FAR_LARGER)
         return np.where(handful, NO_EVIDENCE, np.maximum(1.0, ratio / chance))
 
-    def _covariance(self, rows: Ints | slice) -> tuple[Floats, Floats]:
-        """Covariances with the seats, and the examples behind them: at face value when visible, else shrunk."""
+    def _covariance(self, rows: Ints | slice, inverse: Floats) -> tuple[Floats, Floats]:
+        """Covariances with the seats, and the examples behind them: at face value when visible, else shrunk.
+
+        What they are shrunk to is what the other members of the core suggest: of two that go along with the same third,
+        it is expected that they go along with each other. ``inverse`` is that of the core's covariance.
+        """
         at = rows, slice(self._seats.size)
         pseudo = np.where(self._squared_t(rows) > VISIBLE_T2, 0.0, self._shrinkage)
         behind = self.count[at] + pseudo
         weight = self.information[rows] / np.maximum(self.looks[rows], 1.0)
-        looks = np.multiply(pseudo, weight[:, None], out=pseudo)  # in place: these tables are as large as any
-        looks += self._both[at]
+        pseudo *= weight[:, None]
+        looks = self._both[at] + pseudo
         looks += TINY
-        return np.divide(self._products[at], looks, out=looks), behind
+        c = self._products[at] / looks
+        # A regression of one on the others has the coefficients -P_ok / P_kk, where P is the inverse.
+        diagonal = inverse.diagonal()
+        expected = c @ (inverse / np.where(diagonal > 0, -diagonal, 1.0))
+        expected += np.where(diagonal > 0, c, 0.0)
+        pseudo /= looks
+        expected *= pseudo
+        c += expected
+        return c, behind
 
     def _squared_t(self, rows: Ints | slice) -> Floats:
         """How far from zero the correlations between attributes and seats are."""
