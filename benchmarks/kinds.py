@@ -4,8 +4,8 @@
 
 10,000 examples of 200 attributes, of which ten matter and explain half of the target's variance where nothing else is
 said, and the small data sets that come with scikit-learn. One pass over a random 80 %, shuffled; the test error is
-relative to that of predicting the mean, so that 1 is useless and more is harmful. Pursuit and Hybrid look at a tenth of
-the attributes of an example; matching pursuit looks at all of them, in units of their spread.
+relative to that of predicting the mean, so that 1 is useless and more is harmful. Pursuit and Hybrid look at s'
+attributes of an example (20 where nothing else is said); matching pursuit looks at all, in units of their spread.
 """
 
 import argparse

@@ -49,7 +49,7 @@ HANDFUL, LOOKS_FOR_A_SPREAD = 5.0, 2000
 #: unless the squared residuals of these examples are no more than so many times as large as elsewhere. Heavy tails that
 #: go along with the target are welcome;
 FAR_LARGER = 30.0
-#: what it says else is multiplied by this in variance.
+#: what it says otherwise is multiplied by this in variance.
 NO_EVIDENCE = 1e6
 #: A residual counts as at most so many standard deviations.
 WILD = 10.0
