@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import keyhole as kh
@@ -263,6 +264,16 @@ def test_columns_that_are_never_looked_at_may_hold_anything():
     assert same(fit(odd, Y), fit(FRAME, Y))
     np.testing.assert_allclose(FITTED.predict(odd), FITTED.predict(FRAME), rtol=1e-12)
     pd.testing.assert_frame_equal(FITTED.transform(odd), FRAME[NEEDED])
+
+
+def test_pursuit_is_cross_validated_on_data_with_missing_values():
+    holed = FRAME.mask(np.random.default_rng(0).random(FRAME.shape) < 0.1)
+
+    scores = cross_val_score(kh.PursuitRegressor(n_observed=6, n_nonzero_coefs=3, random_state=0), holed, Y, cv=3)
+
+    assert scores.min() > 0.6
+    assert get_tags(kh.PursuitRegressor()).input_tags.allow_nan
+    assert not get_tags(kh.HybridRegressor()).input_tags.allow_nan
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])

@@ -29,7 +29,8 @@ def models(draw):
     k = len(attributes)
     names = draw(st.none() | st.lists(st.text(), min_size=k, max_size=k, unique=True)) if k else None
     coef = draw(st.lists(finite, min_size=k, max_size=k))
-    predictor = kh.Predictor(attributes, coef, draw(finite), 10**9 + 1, None if names is None else tuple(names))
+    means = draw(st.none() | st.lists(finite, min_size=k, max_size=k)) if k else None
+    predictor = kh.Predictor(attributes, coef, draw(finite), 10**9 + 1, names, means=means)
     return Model(predictor, draw(st.dictionaries(st.text(), json_values, max_size=4)))
 
 
@@ -50,6 +51,7 @@ def test_what_is_written_is_read_back_to_the_last_bit(tmp_path_factory, model):
     assert p.coef.tobytes() == q.coef.tobytes()
     assert np.float64(p.intercept).tobytes() == np.float64(q.intercept).tobytes()
     assert (p.n_attributes, p.names, model.about) == (q.n_attributes, q.names, back.about)
+    assert (p.means is None and q.means is None) or p.means.tobytes() == q.means.tobytes()
 
 
 def test_a_person_can_read_it(path):
@@ -155,6 +157,8 @@ def term(attribute=0, **fields):
         ({"terms": [term(1, name="a"), term(2)]}, "name all of its 2 terms or none, but names 1"),
         ({"terms": [term(1, name="a"), term(2, name="a")]}, "'a' is used twice"),
         ({"terms": [term(1, name=3)]}, 'a text as "name"'),
+        ({"terms": [term(1, mean=2.0), term(2)]}, "give all of its 2 terms a mean or none, but 1 have one"),
+        ({"terms": [term(1, mean=float("nan"))]}, 'a finite number as "mean"'),
         ({"about": []}, 'an object as "about"'),
     ],
 )

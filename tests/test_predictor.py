@@ -146,6 +146,34 @@ def test_a_needed_value_that_is_not_finite_is_called_by_its_name():
         NAMED.predict(frame)
 
 
+@pytest.mark.parametrize("kind", [np.array, sp.csr_array, pd.DataFrame, pl.DataFrame], ids=lambda kind: kind.__name__)
+def test_where_means_are_known_they_stand_in_for_what_could_not_be_had(kind):
+    predictor = kh.Predictor([1, 3], [2.0, -1.0], 0.5, 5, means=[10.0, 20.0])
+    gaps = X.copy()
+    gaps[0, 1] = gaps[2] = np.nan
+
+    expected = [EXPECTED[0] + 2.0 * (10.0 - X[0, 1]), EXPECTED[1], 0.5 + 2.0 * 10.0 - 20.0]
+    assert predictor.predict(kind(gaps)).tolist() == pytest.approx(expected)
+
+
+def test_means_stand_in_for_a_null_in_a_column_found_by_name():
+    predictor = kh.Predictor([1, 3], [2.0, -1.0], 0.5, 5, NAMED.names, means=[10.0, 20.0])
+    frame = FRAMES["polars"](NAMES).with_columns(pl.Series("größe", [None, 7.0, -3.0]))
+
+    assert predictor.predict(frame).tolist() == [0.5 + 2.0 * 2.0 - 20.0, *EXPECTED[1:]]
+
+
+def test_an_infinite_value_is_refused_although_means_are_known():
+    with pytest.raises(kh.BadData, match="'x1' of example 1 is inf"):
+        kh.Predictor([0, 1], [1.0, 1.0], means=[0.0, 0.0]).predict(np.array([[np.nan, 1.0], [np.nan, np.inf]]))
+
+
+def test_a_name_for_a_predictor_keeps_its_means():
+    predictor = kh.Predictor([1], [2.0], n_attributes=2, means=[7.0]).named(("a", "b"))
+
+    assert (predictor.names, predictor.means.tolist()) == (("b",), [7.0])
+
+
 class Trap:
     """A value that must not be looked at."""
 
@@ -208,12 +236,12 @@ def test_dense_and_sparse_are_two_ways_to_write_the_same_predictor(theta, interc
     "twin", [lambda p: p, copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))], ids=range(4)
 )
 def test_nothing_about_a_predictor_can_be_changed_nor_about_its_copies(twin):
-    predictor = twin(NAMED)
+    predictor = twin(kh.Predictor([1, 3], [2.0, -1.0], 0.5, 5, NAMED.names, means=[1.0, 2.0]))
 
-    for array in (predictor.attributes, predictor.coef):
+    for array in (predictor.attributes, predictor.coef, predictor.means):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
-    for field in ("attributes", "coef", "intercept", "n_attributes", "names"):
+    for field in ("attributes", "coef", "intercept", "n_attributes", "names", "means"):
         with pytest.raises(FrozenInstanceError):
             setattr(predictor, field, None)
     assert repr(predictor) == repr(NAMED)
@@ -250,6 +278,12 @@ def test_what_a_predictor_was_made_from_stays_the_callers():
 def test_a_predictor_that_makes_no_sense_is_refused(arguments, sentence):
     with pytest.raises(kh.Misuse, match=sentence):
         kh.Predictor(*arguments)
+
+
+@pytest.mark.parametrize("means", [[1.0], [1.0, np.nan], [1.0, np.inf], []])
+def test_means_are_one_finite_number_per_attribute(means):
+    with pytest.raises(kh.Misuse, match="a mean for every attribute or for none, and it is a finite number"):
+        kh.Predictor([0, 1], [1.0, 1.0], means=means)
 
 
 def test_attributes_are_called_by_name_or_by_number():

@@ -90,7 +90,8 @@ class _Shell(SelectorMixin, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Floats:
         """Predict, touching only the columns in ``attributes_``.
 
-        A frame may hold nothing but these columns.
+        A frame may hold nothing but these columns. Where the learner allows for values that could not be had (NaN), so
+        does this: the mean that it saw stands in for them.
         """
         check_is_fitted(self)
         if not self._holds_just_what_is_needed(X):
@@ -315,6 +316,8 @@ class ExplorationRegressor(_Shell):
 class PursuitRegressor(_Shell):
     """`keyhole.Pursuit` as a scikit-learn regressor and feature selector: nothing to tune.
 
+    A value that could not be had (NaN) is allowed for, while learning and while predicting.
+
     Parameters
     ----------
     n_observed
@@ -380,6 +383,11 @@ class PursuitRegressor(_Shell):
             stop=self.stop,
             tolerance=self.tolerance,
         )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 class LearnerRegressor(_Shell):

@@ -10,7 +10,7 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -75,12 +75,13 @@ def read_model(path: str | os.PathLike[str]) -> Model:
 def to_json(model: Model) -> str:
     """The text of the model's file; one line per term, so that a change of model reads well in a diff."""
     p = model.predictor
-    names: tuple[str | None, ...] = p.names if p.names is not None else (None,) * p.coef.size
-    rows = zip(p.attributes.tolist(), names, p.coef.tolist(), strict=True)
-    terms = [
-        {"attribute": j, "coef": coef} if name is None else {"attribute": j, "name": name, "coef": coef}
-        for j, name, coef in rows
-    ]
+    columns: dict[str, Sequence[Any]] = {"attribute": p.attributes.tolist(), "coef": p.coef.tolist()}
+    if p.names is not None:
+        columns["name"] = p.names
+    if p.means is not None:
+        columns["mean"] = p.means.tolist()
+    written = [name for name in ("attribute", "name", "coef", "mean") if name in columns]
+    terms = [dict(zip(written, row, strict=True)) for row in zip(*(columns[name] for name in written), strict=True)]
     listed = ",\n    ".join(json.dumps(term, ensure_ascii=False, allow_nan=False) for term in terms)
     listed = f"\n    {listed}\n  " if terms else ""
     about = json.dumps(model.about, ensure_ascii=False, allow_nan=False, indent=2).replace("\n", "\n  ")
@@ -176,7 +177,8 @@ def _predictor(content: dict[str, Any]) -> Predictor:
     attributes = [_get(term, "attribute", int) for term in terms]
     _check_attributes(attributes, n_attributes)
     coef = [_finite(term, "coef") for term in terms]
-    return Predictor(np.array(attributes, dtype=np.int64), coef, intercept, n_attributes, _names(terms))
+    at, names, means = np.array(attributes, dtype=np.int64), _names(terms), _means(terms)
+    return Predictor(at, coef, intercept, n_attributes, names, means=means)
 
 
 def _check_attributes(attributes: list[int], n_attributes: int) -> None:
@@ -199,6 +201,15 @@ def _names(terms: list[dict[str, Any]]) -> tuple[str, ...] | None:
         twice = next(name for name in names if names.count(name) > 1)
         raise _Flaw(f"must give each term a name of its own, but {twice!r} is used twice; restore the file")
     return names
+
+
+def _means(terms: list[dict[str, Any]]) -> list[float] | None:
+    means = [_finite(term, "mean") for term in terms if "mean" in term]
+    if len(means) not in (0, len(terms)):
+        raise _Flaw(
+            f"must give all of its {len(terms)} terms a mean or none, but {len(means)} have one; restore the file"
+        )
+    return means or None
 
 
 def _get(content: dict[str, Any], name: str, kind: type) -> Any:

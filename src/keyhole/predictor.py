@@ -1,6 +1,6 @@
 """What a learner hands back: a few attributes, their coefficients, an intercept."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -29,11 +29,16 @@ class Predictor:
         How many attributes an example has.
     names
         The names of the attributes it needs, in the same order, where the source has names.
+    means
+        What stands in for a value that could not be had (NaN): the mean of each attribute it needs, as the learner saw
+        it. None, as from learners that refuse such values, refuses them here, too.
 
     Examples
     --------
     >>> p = Predictor([1, 3], [2.0, -1.0], intercept=0.5, n_attributes=4)
     >>> p.predict(np.array([[9.0, 1.0, 9.0, 2.0]]))
+    array([0.5])
+    >>> Predictor([1, 3], [2.0, -1.0], 0.5, n_attributes=4, means=[1.0, 2.0]).predict([[9.0, np.nan, 9.0, 2.0]])
     array([0.5])
     >>> p
     Predictor(2 of 4 attributes: 0.5 + 2·x1 - 1·x3)
@@ -44,6 +49,7 @@ class Predictor:
     intercept: float
     n_attributes: int
     names: tuple[str, ...] | None
+    means: Floats | None
 
     def __init__(
         self,
@@ -52,6 +58,8 @@ class Predictor:
         intercept: float = 0.0,
         n_attributes: int | None = None,
         names: Iterable[str] | None = None,
+        *,
+        means: ArrayLike | None = None,
     ) -> None:
         needed = np.array(attributes).reshape(-1)
         if needed.size and needed.dtype.kind not in "iu":
@@ -59,29 +67,46 @@ class Predictor:
         needed = needed.astype(np.int64, copy=False)
         weights = np.array(coef, dtype=np.float64).reshape(-1)
         size = int(needed.max(initial=-1)) + 1 if n_attributes is None else int(n_attributes)
-        self._fill(needed, weights, float(intercept), size, None if names is None else tuple(map(str, names)))
+        typical = None if means is None else np.array(means, dtype=np.float64).reshape(-1)
+        called = None if names is None else tuple(map(str, names))
+        self._keep(needed, weights, float(intercept), size, names=called, means=typical)
         self._check()
 
-    def _fill(
-        self, attributes: Ints, coef: Floats, intercept: float, n_attributes: int, names: tuple[str, ...] | None
+    def _keep(
+        self,
+        attributes: Ints,
+        coef: Floats,
+        intercept: float,
+        n_attributes: int,
+        *,
+        names: tuple[str, ...] | None = None,
+        means: Floats | None = None,
     ) -> None:
         """Take these arrays for good, as long as the coefficients can be used."""
         if np.count_nonzero(np.isfinite(coef)) < coef.size or not isfinite(intercept):
             raise Misuse("a predictor's coefficients and intercept are finite numbers, but one is not.")
         attributes.setflags(write=False)
         coef.setflags(write=False)
+        if means is not None:
+            means.setflags(write=False)
         put = object.__setattr__  # the dataclass is frozen for everybody else
         put(self, "attributes", attributes)
         put(self, "coef", coef)
         put(self, "intercept", intercept)
         put(self, "n_attributes", n_attributes)
         put(self, "names", names)
+        put(self, "means", means)
 
     def _check(self) -> None:
         if self.attributes.size != self.coef.size or (self.names is not None and len(self.names) != self.coef.size):
             raise Misuse(
                 f"a predictor has one coefficient (and name) per attribute, "
                 f"not {self.coef.size} for {self.attributes.size}."
+            )
+        if self.means is not None and not (self.means.size == self.coef.size and np.isfinite(self.means).all()):
+            raise Misuse(
+                f"a predictor has a mean for every attribute or for none, and it is a finite number; "
+                f"for {self.attributes.size} attributes {self.means.tolist()} came."
             )
         if np.count_nonzero(self.attributes[1:] <= self.attributes[:-1]):
             raise Misuse(
@@ -101,7 +126,7 @@ class Predictor:
         predictor = cls.__new__(cls)
         # Learners publish one with every update, and what is found like this need not be checked again.
         coef = theta[attributes].astype(np.float64, copy=False)
-        predictor._fill(attributes, coef, float(intercept), theta.size, None)  # noqa: SLF001
+        predictor._keep(attributes, coef, float(intercept), theta.size)  # noqa: SLF001
         return predictor
 
     def to_dense(self) -> Floats:
@@ -115,7 +140,7 @@ class Predictor:
         if names is None:
             return self
         mine = (names[j] for j in self.attributes)
-        return Predictor(self.attributes, self.coef, self.intercept, self.n_attributes, mine)
+        return Predictor(self.attributes, self.coef, self.intercept, self.n_attributes, mine, means=self.means)
 
     def labels(self) -> list[str]:
         """What to call each attribute: its name, or ``x`` and its number."""
@@ -129,22 +154,31 @@ class Predictor:
         """
         table = as_table(X)
         columns = self._columns(table)
-        needed = table.read(slice(0, table.shape[0]), columns)
+        return self.predict_from_needed(table.read(slice(0, table.shape[0]), columns))
+
+    def predict_from_needed(self, needed: Floats, examples: Sequence[object] | None = None) -> Floats:
+        """The same from nothing but the needed columns; ``examples`` is what an error calls them, if not 0, 1, ..."""
         with np.errstate(invalid="ignore"):
-            predictions = needed @ self.coef + self.intercept
+            predictions: Floats = needed @ self.coef + self.intercept
         # A value that is no number makes its prediction none, unless the product skips a coefficient that is zero.
-        if not (np.isfinite(predictions).all() and self.coef.all()):
-            self._refuse_unusable(needed)
+        if np.isfinite(predictions).all() and self.coef.all():
+            return predictions
+        missing = np.isnan(needed)
+        if self.means is not None and missing.any():
+            needed = np.where(missing, self.means, needed)
+            predictions = needed @ self.coef + self.intercept
+        self._refuse_unusable(needed, examples)
         return predictions
 
-    def _refuse_unusable(self, needed: Floats) -> None:
+    def _refuse_unusable(self, needed: Floats, examples: Sequence[object] | None) -> None:
         """Name the first value that is no finite number, if there is any."""
         bad = np.argwhere(~np.isfinite(needed))
         if bad.size:
-            example, place = bad[0]
+            row, place = map(int, bad[0])
+            example = row if examples is None else examples[row]
             raise BadData(
                 f"a value that is needed must be a finite number, but {self.labels()[place]!r} of example {example} is "
-                f"{needed[example, place]}; fill it in or leave the example out."
+                f"{needed[row, place]}; fill it in or leave the example out."
             )
 
     def _columns(self, table: Table) -> Ints:
@@ -166,7 +200,7 @@ class Predictor:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Stored arrays come back unlocked; made anew, a copy is as hard to change as the original.
-        return Predictor, (self.attributes, self.coef, self.intercept, self.n_attributes, self.names)
+        return _remade, (self.attributes, self.coef, self.intercept, self.n_attributes, self.names, self.means)
 
     def __repr__(self) -> str:
         terms = "".join(
@@ -176,6 +210,11 @@ class Predictor:
         more = " + ..." if self.coef.size > 8 else ""
         formula = f"{self.intercept:.4g}{terms}{more}"
         return f"Predictor({self.attributes.size} of {self.n_attributes} attributes: {formula})"
+
+
+def _remade(attributes: Ints, coef: Floats, intercept: float, n_attributes: int, *rest: Any) -> Predictor:
+    names, means = rest
+    return Predictor(attributes, coef, intercept, n_attributes, names, means=means)
 
 
 def _listed(names: Iterable[str], at_most: int = 5) -> str:

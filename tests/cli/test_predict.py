@@ -131,6 +131,19 @@ def test_data_that_does_not_suit_the_model_is_refused(houses, model, told, text,
     assert not (houses / "predictions.csv").exists()
 
 
+def test_a_model_learned_by_pursuit_does_without_a_missing_value_and_says_so(houses, run, told_json):
+    fitted = run("fit", "houses.csv", "--target", "price", "--nonzero", 2, "--learner", "pursuit", "-o", "model.json")
+    assert fitted.code == 0
+    predictor = read_model(houses / "model.json").predictor
+    (houses / "new.csv").write_text(",".join(predictor.names) + "\n1,2\n1,\n")
+
+    outcome, told = run("predict", "model.json", "new.csv"), told_json("predict", "model.json", "new.csv")
+
+    assert numbers(outcome.out)[1] == pytest.approx(predictor.intercept + predictor.coef @ [1.0, predictor.means[1]])
+    assert "Missing: 1 value; the mean seen while learning stood in." in outcome.err
+    assert told["missing_values"] == 1
+
+
 def test_no_examples_make_no_predictions(houses, model, run):
     (houses / "new.csv").write_text("rooms,x7\n")
 

@@ -194,6 +194,21 @@ def test_missing_answers_do_not_bias_the_coefficients():
     np.testing.assert_array_less(np.abs(np.mean(found, axis=0) - [2.0, -1.0, 0.5]), 3.5 * error)
 
 
+def test_what_was_learned_with_missing_answers_predicts_with_missing_answers():
+    """The mean that was seen stands in, so that an example that lacks everything is predicted as the mean of y."""
+    X, y = examples(n=3_000, seed=1)
+    X += 40.0
+    holed = with_holes(X, 0.2)
+
+    predictor = kh.learn(kh.Pursuit(8, 3), kh.ArraySource(holed, y), progress=False).predictor
+
+    np.testing.assert_allclose(predictor.means, np.nanmean(holed[:, predictor.attributes], axis=0), atol=0.1)
+    assert predictor.predict(np.full((1, X.shape[1]), np.nan)) == pytest.approx(y.mean(), abs=0.1)
+    errors = np.mean((predictor.predict(holed) - y) ** 2), np.mean((predictor.predict(X) - y) ** 2)
+    # What a mean stands in for is 2, -1 and 0.5 times something of variance 1, in a fifth of the examples each.
+    assert errors[0] - errors[1] == pytest.approx(0.2 * (4.0 + 1.0 + 0.25), rel=0.2)
+
+
 def test_half_of_all_values_missing_on_correlated_attributes_still_finds_the_support():
     source = kh.SyntheticSource.sparse(100, 5, seed=2, correlation=0.5)
     X, y = source.examples(12_000)

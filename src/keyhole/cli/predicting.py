@@ -11,9 +11,9 @@ import numpy as np
 
 from keyhole.arrays import Floats
 from keyhole.bar import Bar
-from keyhole.cli.reading import Columns, Data, open_data
+from keyhole.cli.reading import Data, open_data
+from keyhole.cli.words import plural
 from keyhole.cli.writing import check_output, replacing, say_json, writing
-from keyhole.errors import BadData
 from keyhole.modelfile import read_model
 from keyhole.predictor import Predictor
 from keyhole.sources import Limits
@@ -51,10 +51,10 @@ class Prediction:
                 click.echo(text, nl=False)
         if self.as_json:
             shown = {} if self.output is not None else {"predictions": kept}
-            about = {"target": target, "examples": errors.n_predicted}
+            about = {"target": target, "examples": errors.n_predicted, "missing_values": errors.n_missing}
             say_json({**about, **shown, **errors.as_data(), "written": self.output})
-        elif errors.n:
-            click.echo(errors.in_words(str(target)), err=True)
+        else:
+            errors.say(target)
 
     def _write(self, batches: Iterator[Floats]) -> None:
         assert self.output is not None  # noqa: S101
@@ -80,8 +80,11 @@ def _predicted(data: Data, predictor: Predictor, target: str | None, errors: "Er
     k = predictor.attributes.size
     with ExitStack() as stack:
         for columns in data.batches(predictor, target):
-            predictions = _predict(predictor, columns, first)
+            needed = np.asarray(columns.X, dtype=np.float64)
+            examples = range(first, first + len(needed)) if columns.keys is None else columns.keys
+            predictions = predictor.predict_from_needed(needed, examples)
             errors.add(predictions, columns.y)
+            errors.n_missing += int(np.count_nonzero(np.isnan(needed)))
             first += predictions.size
             if bar is None:
                 bar = stack.enter_context(Bar(Limits(), total=data.count(), shown=True))
@@ -89,26 +92,12 @@ def _predicted(data: Data, predictor: Predictor, target: str | None, errors: "Er
             yield predictions
 
 
-def _predict(predictor: Predictor, columns: Columns, first: int) -> Floats:
-    """Predict from nothing but the needed columns; ``first`` is the number of the first example."""
-    X = np.asarray(columns.X, dtype=np.float64)
-    bad = np.argwhere(~np.isfinite(X))
-    if bad.size:
-        row, place = map(int, bad[0])
-        example = first + row if columns.keys is None else columns.keys[row]
-        raise BadData(
-            f"a value that is needed must be a finite number, but {predictor.labels()[place]!r} of example {example} "
-            f"is {X[row, place]}; fill it in or leave the example out."
-        )
-    predictions: Floats = X @ predictor.coef + predictor.intercept
-    return predictions
-
-
 @dataclass
 class Errors:
     """How far off the predictions are, over the examples whose target is known."""
 
     n_predicted: int = 0
+    n_missing: int = 0  # values that could not be had; others took their place
     n: int = 0
     squares: float = 0.0  # of prediction - target, summed
     mean: float = 0.0  # of the targets
@@ -135,9 +124,13 @@ class Errors:
         mse, variance = self.squares / self.n, self.spread / self.n
         return {"examples_with_target": self.n, "mean_squared_error": mse, "target_variance": variance}
 
-    def in_words(self, target: str) -> str:
-        """For people."""
-        return (
-            f"Mean squared error {self.squares / self.n:.5g} over {self.n:,} examples with a known {target} "
-            f"({self.spread / self.n:.5g} if their mean were always predicted)."
-        )
+    def say(self, target: str | None) -> None:
+        """For people; on stderr, where they are in the way of no prediction."""
+        if self.n_missing:
+            click.echo(f"Missing: {plural(self.n_missing, 'value')}; the mean seen while learning stood in.", err=True)
+        if self.n:
+            click.echo(
+                f"Mean squared error {self.squares / self.n:.5g} over {self.n:,} examples with a known {target} "
+                f"({self.spread / self.n:.5g} if their mean were always predicted).",
+                err=True,
+            )

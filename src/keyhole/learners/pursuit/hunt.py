@@ -83,7 +83,7 @@ class Hunt:
         self.core = Core.empty()
         self.n = 0
         self._decide_at = 0.0
-        self.published = Predictor([], [], n_attributes=self._d)
+        self.published = Predictor([], [], n_attributes=self._d, means=[])
         self._fit: Stepwise | None = None
         self._model: Predictor | None = None  # the working model; None where it is to be made anew
         self._t: dict[int, float] = {}
@@ -293,7 +293,7 @@ class Hunt:
     def _propose(self) -> None:
         """The best of the core stands as candidate, to be published when it predicts new examples no worse."""
         if self._fit is None or not self.core.members:
-            candidate = Predictor([], [], self.core.intercept, self._d)
+            candidate = Predictor([], [], self.core.intercept, self._d, means=[])
         else:
             fit = self._fit
             if self._s is None:
@@ -304,7 +304,9 @@ class Hunt:
             theta, intercept = fit.coefficients()
             attributes = np.array(fit.members, dtype=np.int64)[fit.chosen()]
             order = np.argsort(attributes)
-            candidate = Predictor(attributes[order], theta[order], intercept, self._d)
+            attributes = attributes[order]
+            means = self.evidence.means[attributes]
+            candidate = Predictor(attributes, theta[order], intercept, self._d, means=means)
         self._candidate, self._contest = candidate, 0.0
         if not self.published.attributes.size:
             self._publish(candidate)
