@@ -9,7 +9,8 @@ from keyhole.explanation import MOVES, Standing
 from keyhole.learners.pursuit.budget import Budget
 from keyhole.learners.pursuit.constants import MAX_EPOCHS, NO_EVIDENCE
 from keyhole.learners.pursuit.evidence import Core, Evidence
-from keyhole.learners.pursuit.hunt import Hunt, squared_error
+from keyhole.learners.pursuit.hunt import Hunt
+from keyhole.learners.pursuit.publication import Publication, squared_error
 from keyhole.learners.pursuit.seats import Brought, Seats
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.pursuit.stepwise import Stepwise, sweep, sweep_all
@@ -298,6 +299,36 @@ def test_squared_errors_come_out_of_the_moments():
     found = squared_error(predictor, seen(X, y, range(6)))
 
     assert found == pytest.approx(np.sum((y - predictor.predict(X)) ** 2))
+
+
+def test_a_candidate_is_published_once_it_has_predicted_new_examples_no_worse():
+    X, y = correlated()
+    truth = kh.Predictor(np.arange(6), np.linalg.lstsq(X, y)[0], n_attributes=6)
+    rough, worse = kh.Predictor([1], [0.1], n_attributes=6), kh.Predictor([2], [50.0], n_attributes=6)
+    publication = Publication(kh.Predictor([], [], n_attributes=6))
+
+    publication.propose(rough, n=10)
+    assert publication.predictor is rough  # beside nothing at all, there is no contest
+    publication.propose(worse, n=20)
+    publication.judge(seen(X, y, range(6)), n=20)
+    assert publication.predictor is rough
+    publication.propose(truth, n=100)
+    assert publication.predictor is rough
+    publication.judge(seen(X, y, range(6)), n=100)
+    assert publication.predictor is truth
+
+
+def test_a_support_is_stable_after_as_many_examples_again_unless_another_is_waiting():
+    one, other = kh.Predictor([1], [0.1], n_attributes=6), kh.Predictor([2], [50.0], n_attributes=6)
+    publication = Publication(kh.Predictor([], [], n_attributes=6))
+    publication.propose(one, n=100)
+
+    assert not publication.stable(199)
+    assert publication.stable(200)
+    publication.propose(other, n=200)
+    assert not publication.stable(200)
+    publication.propose(kh.Predictor([1], [0.2], n_attributes=6), n=210)
+    assert publication.stable(210)  # other coefficients are no other support
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -23,7 +23,6 @@ from keyhole.learners.pursuit.constants import (
     SETTLED_BLOCK_SHARE,
     SETTLED_DECIDE_EVERY,
     SMALL_BLOCK,
-    STABLE,
     T_CLEAR,
     T_LEAVE,
     TINY,
@@ -33,6 +32,7 @@ from keyhole.learners.pursuit.constants import (
     Z_SEAT,
 )
 from keyhole.learners.pursuit.evidence import Core, Evidence, Scores
+from keyhole.learners.pursuit.publication import Publication
 from keyhole.learners.pursuit.seats import Brought, Seats
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.pursuit.stepwise import Stepwise
@@ -83,7 +83,7 @@ class Hunt:
         self.core = Core.empty()
         self.n = 0
         self._decide_at = 0.0
-        self.published = Predictor([], [], n_attributes=self._d, means=[])
+        self._publication = Publication(Predictor([], [], n_attributes=self._d, means=[]))
         self._fit: Stepwise | None = None
         self._model: Predictor | None = None  # the working model; None where it is to be made anew
         self._t: dict[int, float] = {}
@@ -93,11 +93,13 @@ class Hunt:
         self._z_seat = max(Z_SEAT, NormalDist().inv_cdf(1 - FLUKES / (2 * max(self._d, FLUKES))))
         self._order = rng.permutation(self._d)
         self._standings = Standings(np.zeros(self._d), np.zeros(self._d), np.full(self._d, np.inf))
-        self._candidate: Predictor | None = None
-        self._contest = 0.0
-        self._support_since = 0
         self._has_holes = False  # a value could not be had
         self._gain: float | None = np.inf  # None where it is to be found out
+
+    @property
+    def published(self) -> Predictor:
+        """The best so far that has proved itself."""
+        return self._publication.predictor
 
     # Looking
 
@@ -147,7 +149,7 @@ class Hunt:
     def absorb(self, blocks: Sequence[Seen]) -> None:
         """Judge the predictors on what is new to them, learn from it, and decide when it is time."""
         for block in blocks:
-            self._judge(block)
+            self._publication.judge(block, self.n)
         shared = blocks[0].attributes
         if len(blocks) > 1:
             shared = np.intersect1d(shared, blocks[1].attributes, assume_unique=True)
@@ -288,10 +290,8 @@ class Hunt:
         self.seats.sit(j, Brought(examples, float(scores.score[i]) / information, with_seat))
         self._standings.seated_at[j] = self.n
 
-    # Publishing
-
     def _propose(self) -> None:
-        """The best of the core stands as candidate, to be published when it predicts new examples no worse."""
+        """The best of the core stands as candidate."""
         if self._fit is None or not self.core.members:
             candidate = Predictor([], [], self.core.intercept, self._d, means=[])
         else:
@@ -307,33 +307,13 @@ class Hunt:
             attributes = attributes[order]
             means = self.evidence.means[attributes]
             candidate = Predictor(attributes, theta[order], intercept, self._d, means=means)
-        self._candidate, self._contest = candidate, 0.0
-        if not self.published.attributes.size:
-            self._publish(candidate)
-
-    def _judge(self, block: Seen) -> None:
-        """Progressive validation: candidate and published meet examples that neither has learned from."""
-        if self._candidate is None:
-            return
-        self._contest += squared_error(self._candidate, block)
-        self._contest -= squared_error(self.published, block)
-        if self._contest <= 0:
-            self._publish(self._candidate)
-            self._candidate = None
-
-    def _publish(self, predictor: Predictor) -> None:
-        if not np.array_equal(predictor.attributes, self.published.attributes):
-            self._support_since = self.n
-        self.published = predictor
+        self._publication.propose(candidate, self.n)
 
     # Ending
 
     def converged(self, tolerance: float) -> bool:
         """Whether the support has been stable, and another thousand examples cannot gain more than ``tolerance``."""
-        if self._support_since > STABLE * self.n:
-            return False
-        news = self._candidate is not None and not np.array_equal(self._candidate.attributes, self.published.attributes)
-        return not news and self.gain() <= tolerance
+        return self._publication.stable(self.n) and self.gain() <= tolerance
 
     def settled(self) -> bool:
         """Whether so little can be gained any more that there is no hurry to look at the answers."""
@@ -398,13 +378,3 @@ def _median(values: Floats) -> float:
     """The median, in a tenth of the time that numpy's takes for a few numbers."""
     middle = np.sort(values)[(values.size - 1) // 2 : values.size // 2 + 1]
     return float(middle.sum()) / middle.size
-
-
-def squared_error(predictor: Predictor, block: Seen) -> float:
-    """The sum of squared errors of a predictor over a block, from the block's moments."""
-    moments = block.sums.moments
-    c = np.zeros(moments.mean.size)
-    c[block.attributes.searchsorted(predictor.attributes)] = -predictor.coef
-    c[-1] = 1.0
-    bias = float(c @ moments.mean) - predictor.intercept
-    return float(c @ moments.products @ c) + moments.n * bias**2

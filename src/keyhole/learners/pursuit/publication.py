@@ -1,0 +1,58 @@
+"""What is published, and the contest that stands before it.
+
+The published predictor does not follow every wobble of the model: a candidate takes its place only once it has
+predicted new examples no worse, examples that neither has learned from.
+"""
+
+import numpy as np
+
+from keyhole.learners.pursuit.constants import STABLE
+from keyhole.learners.pursuit.seen import Seen
+from keyhole.predictor import Predictor
+
+
+class Publication:
+    """The published predictor, and the candidate for its place, if there is one."""
+
+    def __init__(self, nothing: Predictor) -> None:
+        self.predictor = nothing
+        self._candidate: Predictor | None = None
+        self._lag = 0.0  # squared errors of the candidate, less those of the published predictor
+        self._support_since = 0
+
+    def propose(self, candidate: Predictor, n: int) -> None:
+        """After n examples: from here on, this is the candidate; anything is better than nothing."""
+        self._candidate, self._lag = candidate, 0.0
+        if not self.predictor.attributes.size:
+            self._publish(candidate, n)
+
+    def judge(self, block: Seen, n: int) -> None:
+        """Progressive validation, on a block that comes after n examples."""
+        if self._candidate is None:
+            return
+        self._lag += squared_error(self._candidate, block)
+        self._lag -= squared_error(self.predictor, block)
+        if self._lag <= 0:
+            self._publish(self._candidate, n)
+            self._candidate = None
+
+    def stable(self, n: int) -> bool:
+        """Whether the support has been the same for long, and no other is waiting."""
+        if self._support_since > STABLE * n:
+            return False
+        return self._candidate is None or np.array_equal(self._candidate.attributes, self.predictor.attributes)
+
+    def _publish(self, predictor: Predictor, n: int) -> None:
+        if not np.array_equal(predictor.attributes, self.predictor.attributes):
+            self._support_since = n
+        self.predictor = predictor
+
+
+def squared_error(predictor: Predictor, block: Seen) -> float:
+    """The sum of squared errors of a predictor over a block, from the block's moments."""
+    moments = block.sums.moments
+    c = np.zeros(moments.mean.size)
+    c[block.attributes.searchsorted(predictor.attributes)] = -predictor.coef
+    c[-1] = 1.0
+    bias = float(c @ moments.mean) - predictor.intercept
+    return float(c @ moments.products @ c) + moments.n * bias**2
