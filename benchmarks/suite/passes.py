@@ -3,7 +3,7 @@
 Everybody chooses among 500 attributes. Matching pursuit is told 25; the lassos have the penalty (0.1) that leaves about
 25 here; stochastic gradients go over the table once; river, which takes rows one by one and would need minutes, gets
 batches of 100 rows of a frame and a tenth of the table: multiply its time by ten. Ours look at 50 of 500
-attributes of every row.
+attributes of every row; Pursuit also of as many as it takes until there is next to nothing to gain any more.
 """
 
 import importlib.util
@@ -23,6 +23,7 @@ LEARNERS = {
     "Exploration": kh.Exploration(N_OBSERVED, N_NONZERO),
     "Hybrid": kh.Hybrid(N_OBSERVED, N_NONZERO),
     "Pursuit": kh.Pursuit(N_OBSERVED, N_NONZERO),
+    "Pursuit, until it has converged": kh.Pursuit(N_OBSERVED, N_NONZERO, stop="converged"),
 }
 
 
