@@ -291,15 +291,20 @@ class FitMoments:
         np.maximum(e, -self.limit, out=e)
         np.multiply(e, e, out=ee)
         ex, ee_x = (powers @ centred)[:, :-1]
-        squares = np.square(centred, out=centred)  # in its place: nobody needs it any more
+        squares = np.square(centred)
+        e_xx, ee_xx = (powers @ squares)[:, :-1]
+        cubes = np.multiply(squares, centred, out=centred)  # in its place: nobody needs it any more
         return FitSums(
             moments=MomentSums(n, mean, products, pairs),
             e=float(np.add.reduce(e)),
             ee=float(np.add.reduce(ee)),
             ex=ex,
             ee_x=ee_x,
-            ee_xx=ee.dot(squares)[:-1],
-            peak=np.maximum.reduce(squares, axis=0)[:-1],
+            ee_xx=ee_xx,
+            e_xx=e_xx,
+            e_xxx=e.dot(cubes)[:-1],
+            xxx=_ones(n).dot(cubes)[:-1],
+            xxxx=np.einsum("ij,ij->j", squares, squares)[:-1],
         )
 
     def _residuals(self, attributes: Ints, mean: Floats, centred: Floats) -> Floats:
@@ -331,7 +336,11 @@ def _means(block: Block) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitSums:
-    """Moments, and sums of e = y - prediction and of e^2 with the attributes, measured from their means."""
+    """Moments, and sums of e = y - prediction and of powers of the attributes, which are measured from their means.
+
+    ``ee_xx`` is what makes a standard error robust; ``e_xxx`` and ``xxxx`` say how much of it is an attribute's own
+    effect. The others are there so that sums about one mean can be moved to another.
+    """
 
     moments: MomentSums
     e: float
@@ -339,7 +348,10 @@ class FitSums:
     ex: Floats
     ee_x: Floats
     ee_xx: Floats
-    peak: Floats  # the largest (x - mean)^2, each from the mean of its block
+    e_xx: Floats
+    e_xxx: Floats
+    xxx: Floats
+    xxxx: Floats
 
     def __add__(self, other: "FitSums") -> "FitSums":
         return FitSums.over([self, other])
@@ -350,22 +362,29 @@ class FitSums:
         if len(parts) == 1:
             return parts[0]
         moments = MomentSums.over([part.moments for part in parts])
-        step = np.array([part.moments.mean[:-1] for part in parts]) - moments.mean[:-1]
+        s = np.array([part.moments.mean[:-1] for part in parts]) - moments.mean[:-1]
+        n = np.array([float(part.moments.n) for part in parts])
+        xx = np.array([part.moments.products.diagonal()[:-1] for part in parts])
         e, ee = np.array([part.e for part in parts]), np.array([part.ee for part in parts])
-        ex, ee_x = np.array([part.ex for part in parts]), np.array([part.ee_x for part in parts])
-        ee_xx = np.array([part.ee_xx for part in parts])
-        return cls(  # about the mean of all: Sum e (x - m) = Sum e (x - m_k) + (m_k - m) Sum e, and so on
+        ex, ee_x, ee_xx, e_xx, e_xxx, xxx, xxxx = np.array([part.by_attribute() for part in parts]).swapaxes(0, 1)
+        return cls(  # about the mean of all: (x - m)^k = (x - m_i + s)^k, s = m_i - m, multiplied out; sum x - m_i = 0
             moments,
             float(e.sum()),
             float(ee.sum()),
-            ex.sum(axis=0) + e @ step,
-            ee_x.sum(axis=0) + ee @ step,
-            (ee_xx + 2 * step * ee_x).sum(axis=0) + ee @ step**2,
-            np.maximum.reduce([part.peak for part in parts]),
+            ex.sum(axis=0) + e @ s,
+            ee_x.sum(axis=0) + ee @ s,
+            (ee_xx + 2 * s * ee_x).sum(axis=0) + ee @ s**2,
+            (e_xx + 2 * s * ex).sum(axis=0) + e @ s**2,
+            (e_xxx + 3 * s * (e_xx + s * ex)).sum(axis=0) + e @ s**3,
+            (xxx + 3 * s * xx).sum(axis=0) + n @ s**3,
+            (xxxx + 4 * s * xxx + 6 * s**2 * xx).sum(axis=0) + n @ s**4,
         )
 
     def on(self, columns: Ints) -> "FitSums":
         """The sums for some of the attributes, in this order."""
         moments = self.moments.on(np.append(columns, self.ex.size))
-        ex, ee_x, ee_xx, peak = (each[columns] for each in (self.ex, self.ee_x, self.ee_xx, self.peak))
-        return FitSums(moments, self.e, self.ee, ex, ee_x, ee_xx, peak)
+        return FitSums(moments, self.e, self.ee, *(each[columns] for each in self.by_attribute()))
+
+    def by_attribute(self) -> tuple[Floats, ...]:
+        """All that there is one of for every attribute, but for the moments."""
+        return self.ex, self.ee_x, self.ee_xx, self.e_xx, self.e_xxx, self.xxx, self.xxxx

@@ -7,7 +7,7 @@ from scipy import stats
 import keyhole as kh
 from keyhole.explanation import MOVES, Standing
 from keyhole.learners.pursuit.budget import Budget
-from keyhole.learners.pursuit.constants import MAX_EPOCHS, NO_EVIDENCE
+from keyhole.learners.pursuit.constants import MAX_EPOCHS
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.hunt import Hunt
 from keyhole.learners.pursuit.publication import Publication, squared_error
@@ -145,6 +145,18 @@ def test_settling_keeps_what_matters_and_trimming_lets_the_least_missed_go():
     assert fit.trim(lambda left: len(left) <= 2) == [int(np.argmin(loss))]
 
 
+@pytest.mark.parametrize(("worth", "leaves"), [(1.5, 1), (3.0, 0)])
+def test_an_incumbent_leaves_only_where_the_other_is_missed_twice_as_much(worth, leaves):
+    """Attribute 0 is in the predictor, attribute 1 would take its place and explains ``worth`` times as much."""
+    X = np.random.default_rng(0).normal(size=(2_000, 2))
+    X = np.linalg.qr(X - X.mean(axis=0))[0] * np.sqrt(2_000)  # two columns that have nothing in common
+    y = X @ [1.0, np.sqrt(worth)]
+    fit = Stepwise([0, 1], seated([0, 1], (X, y)).completed(), np.ones(2), np.ones(2))
+    fit.settle([0, 1])
+
+    assert fit.trim(lambda left: len(left) <= 1, incumbents=[0]) == [leaves]
+
+
 def test_a_newcomer_does_not_throw_away_what_was_seen_before_it_sat_down():
     """Two attributes seen 300 times, a third with them 200 times: regression fills in the rest, as in a textbook."""
     X, y = correlated(n=300, d=3, seed=2)
@@ -214,20 +226,60 @@ def test_with_everything_seen_the_score_of_a_scout_is_that_of_a_partial_regressi
         assert scores.score[place] == pytest.approx(beyond @ (y - A @ coef), rel=1e-2, abs=1.0)
 
 
-@pytest.mark.parametrize(("residual", "trusted"), [(20.0, False), (1.0, True)])
-def test_a_spread_that_is_owed_to_one_example_is_trusted_if_the_residual_there_is_like_elsewhere(residual, trusted):
+def absorbed(X, y):
+    """What six attributes have shown in blocks of 500 examples, beside a model that predicts nothing."""
+    evidence = Evidence(X.shape[1], 4)
+    for start in range(0, len(X), 500):
+        block = seen(X[start : start + 500], y[start : start + 500], range(X.shape[1]))
+        evidence.add([block], block, weight=1 / np.var(y))
+    return evidence
+
+
+def test_inflation_is_that_of_hc3_where_no_example_stands_out():
+    """Against standard errors that allow for unequal noise, worked out from the examples themselves."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3_000, 6))
+    y = 0.5 * X[:, 1] + np.exp(X[:, 2]) * rng.normal(size=3_000)
+    found = absorbed(X, y).inflation(np.arange(6))
+
+    centred = X - X.mean(axis=0)
+    for j in (1, 2):
+        x, squares = centred[:, j], np.sum(centred[:, j] ** 2)
+        leverage = x**2 / squares
+        residual = (y - x * (x @ y) / squares) / (1 - leverage)
+        chance = 1 + 1.5 * np.sqrt(8 / 3_000)
+        robust, nominal = np.sum((residual * x) ** 2), np.var(y) * squares
+        assert found[j] == pytest.approx(max(1.0, robust / nominal / chance), rel=0.1)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e12, 1e60])
+def test_one_example_that_has_all_of_the_spread_is_no_evidence(size):
+    """Whatever the residual there is, up to the ten standard deviations that it may count for."""
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(3_000, 6)), rng.normal(size=3_000)
-    X[17, 2], y[17] = 1_000.0, residual
-    evidence = Evidence(6, 4)
-    for start in range(0, 3_000, 500):
-        block = seen(X[start : start + 500], y[start : start + 500], range(6))
-        evidence.add([block], block, weight=1.0)
+    X[17, 2], y[17] = size, 10.0
+    evidence = absorbed(X, y)
 
-    inflation = evidence.inflation(np.arange(6))
+    scores = evidence.scores(np.arange(6), Core.empty())
 
-    assert inflation[2] == (1.0 if trusted else NO_EVIDENCE)
-    assert (inflation[[0, 1, 3, 4, 5]] < 3).all()
+    assert abs(scores.score[2]) < 2.0 * np.sqrt(scores.noise[2])
+    assert (evidence.inflation(np.arange(6))[[0, 1, 3, 4, 5]] < 3).all()
+
+
+def test_a_few_examples_that_agree_with_each_other_are_evidence():
+    """A rare blood value that goes along with a rare disease: the more it matters, the less it must be doubted."""
+    rng = np.random.default_rng(3)
+    X, sick = 0.02 * np.abs(rng.normal(size=(3_000, 6))), rng.random(3_000) < 0.01
+    X[:, 2] = np.where(sick, rng.uniform(0.5, 1.0, 3_000), X[:, 2])
+    evidence = absorbed(X, sick - sick.mean())
+
+    scores = evidence.scores(np.arange(6), Core.empty())
+
+    z = scores.score / np.sqrt(scores.noise)
+    x, e = X[:, 2] - X[:, 2].mean(), sick - sick.mean()
+    assert (x @ e) / np.sqrt(np.sum(x**2 * e**2)) < 6  # as long as its own effect is taken for noise
+    assert z[2] > 10
+    assert (np.abs(z[[0, 1, 3, 4, 5]]) < 4).all()
 
 
 def test_who_was_never_seen_with_a_member_is_expected_to_go_along_with_it_as_the_others_do():
@@ -398,27 +450,31 @@ def test_odd_attributes_do_no_harm(kind):
 
 def test_a_rare_event_is_not_missed_because_it_did_not_happen_in_the_first_looks():
     """Most of these counts are zero throughout the ten examples in which they are looked at first."""
-    rng = np.random.default_rng(0)
-    X = rng.poisson(0.05, size=(10_000, 200)).astype(float)
-    truth = X[:, :10].sum(axis=1) / np.sqrt(10 * 0.05)
-    y = truth + rng.normal(size=10_000)
+    found = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.poisson(0.05, size=(10_000, 200)).astype(float)
+        y = X[:, :10].sum(axis=1) / np.sqrt(10 * 0.05) + rng.normal(size=10_000)
 
-    result = kh.learn(kh.Pursuit(n_observed=20, n_nonzero_coefs=10), kh.ArraySource(X, y))
+        predictor = kh.learn(kh.Pursuit(n_observed=20, n_nonzero_coefs=10), kh.ArraySource(X, y)).predictor
 
-    assert result.predictor.attributes.tolist() == list(range(10))
-    assert np.mean((result.predictor.predict(X) - truth) ** 2) < 0.02
+        found += np.count_nonzero(predictor.attributes < 10)
+    assert found >= 37  # of forty
 
 
 def test_constants_are_looked_at_less_than_others_but_never_given_up():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(5_000, 100))
-    X[:, :50] = 7.3
-    y = X[:, -5:].sum(axis=1) + rng.normal(size=5_000)
+    shares = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(5_000, 100))
+        X[:, :50] = 7.3
+        y = X[:, -5:].sum(axis=1) + rng.normal(size=5_000)
 
-    looks = kh.learn(kh.Pursuit(n_observed=20, n_nonzero_coefs=5), kh.ArraySource(X, y)).bill.per_attribute
+        looks = kh.learn(kh.Pursuit(n_observed=20, n_nonzero_coefs=5), kh.ArraySource(X, y)).bill.per_attribute
 
-    assert looks[:50].min() > 10
-    assert np.median(looks[:50]) < 0.7 * np.median(looks[50:95])
+        assert looks[:50].min() > 10
+        shares.append(np.median(looks[:50]) / np.median(looks[50:95]))
+    assert np.median(shares) < 0.7
 
 
 @pytest.mark.parametrize("n_observed", [1, 2, 5])
@@ -449,11 +505,12 @@ def test_a_residual_counts_for_no_more_than_the_limit_and_the_moments_stay_as_th
     np.testing.assert_array_equal(limited.moments.products, free.moments.products)
 
 
-def test_one_example_with_an_error_of_unit_does_not_drown_what_is_known():
+@pytest.mark.parametrize("size", [300.0, 1e6, 1e12])
+def test_one_example_with_an_error_of_unit_does_not_drown_what_is_known(size):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(4_000, 200))
     y = X[:, :10].sum(axis=1) + rng.normal(size=4_000)
-    X[2_000, 0] = 300.0
+    X[2_000, 0] = size
     source, known = kh.ArraySource(X, y), []
     hunt = Hunt(200, 10, Budget.of_looks(30, 200, 10), np.random.default_rng(0))
 
@@ -463,6 +520,19 @@ def test_one_example_with_an_error_of_unit_does_not_drown_what_is_known():
             known.append(set(range(1, 10)) <= set(hunt.core.members) and hunt._residual_variance < 5)
 
     assert all(known)
+
+
+def test_wild_values_of_attributes_that_do_not_matter_do_no_harm():
+    """One value in a thousand is 1e12. A member that has one leaves, and takes along what it had explained."""
+    for seed in (3, 5, 7):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(6_000, 200))
+        y = X[:, :10].sum(axis=1) / np.sqrt(10) + rng.normal(size=6_000)
+        X[:, 100:] = np.where(rng.random((6_000, 100)) < 0.001, 1e12, X[:, 100:])
+
+        predictor = kh.learn(kh.Pursuit(20, 10), kh.ArraySource(X, y)).predictor
+
+        assert np.count_nonzero(predictor.attributes < 10) >= 9
 
 
 def test_noise_that_depends_on_an_attribute_does_not_flood_the_core():
@@ -524,7 +594,7 @@ def test_memory_does_not_grow_with_the_number_of_examples():
         ask(source, hunt)
 
     numbers = sum(value.size for value in vars(hunt.evidence).values() if isinstance(value, np.ndarray))
-    assert numbers <= 200 * (4 * 20 + 9) + 20
+    assert numbers <= 200 * (4 * 20 + 10) + 20
     assert len(hunt.seats.epochs) <= MAX_EPOCHS
 
 

@@ -31,6 +31,9 @@ Z_LAST = 4.0
 T_ADD, T_DROP = 3.0, 2.0
 #: A seat with less than this that is not in the core is given up.
 T_LEAVE = 1.5
+#: Where the predictor is full, who is in it counts for so many times as much as who would take the place: a newcomer is
+#: worth less than it seems, because it was chosen for what it seems.
+INCUMBENT = 2.0
 #: A member with more than this is there for good.
 T_CLEAR = 5.0
 #: The share of the looks that the core may take.
@@ -42,15 +45,6 @@ VISIBLE_T2 = 9.0
 ENOUGH_ROWS = 250
 #: An attribute with less than this share of its variance beyond the model is a copy of what is in it.
 COPY = 0.03
-#: An attribute must owe its spread to more examples than this to be trusted, once it had so many looks, and to more
-#: with the root of the looks: so fast falls the share of the largest where there are the four moments that standard
-#: errors need;
-HANDFUL, LOOKS_FOR_A_SPREAD = 5.0, 2000
-#: unless the squared residuals of these examples are no more than so many times as large as elsewhere. Heavy tails that
-#: go along with the target are welcome;
-FAR_LARGER = 30.0
-#: what it says otherwise is multiplied by this in variance.
-NO_EVIDENCE = 1e6
 #: A residual counts as at most so many standard deviations.
 WILD = 10.0
 #: How many epochs are kept apart before the least informative two are joined.

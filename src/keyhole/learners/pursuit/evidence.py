@@ -14,10 +14,6 @@ from keyhole.arrays import Floats, Ints
 from keyhole.learners.pursuit.constants import (
     COPY,
     ENOUGH_ROWS,
-    FAR_LARGER,
-    HANDFUL,
-    LOOKS_FOR_A_SPREAD,
-    NO_EVIDENCE,
     TINY,
     VISIBLE_T2,
 )
@@ -62,8 +58,9 @@ class Evidence:
         self.squares = zeros(n_attributes)
         self._weighted_squares = zeros(n_attributes)
         self._with_target = zeros(n_attributes)
-        self._sandwich = zeros(n_attributes)
-        self._peak = zeros(n_attributes)  # the largest square
+        self._ee_xx = zeros(n_attributes)  # weighted twice: what makes a standard error robust,
+        self._e_xxx = zeros(n_attributes)  # and what is needed to know
+        self._xxxx = zeros(n_attributes)  # how much of it is the attribute's own effect
         self._products = zeros((n_attributes, n_seats))  # per attribute and seat: weighted products,
         self._both = zeros((n_attributes, n_seats))  # the weighted looks behind them,
         self.count = zeros((n_attributes, n_seats))  # the plain looks,
@@ -109,8 +106,9 @@ class Evidence:
         self.squares[a] += squares
         self._weighted_squares[a] += weight * squares
         self._with_target[a] += weight * products[:, -1]
-        self._sandwich[a] += weight**2 * lines.ee_xx
-        self._peak[a] = np.maximum(self._peak[a], lines.peak)
+        self._ee_xx[a] += weight**2 * lines.ee_xx
+        self._e_xxx[a] += weight**2 * lines.e_xxx
+        self._xxxx[a] += weight**2 * lines.xxxx
         if self._seats.size:
             self._add_pairs(lines, products[:, :-1], steps[:, :-1], degrees[:, None], weight=weight)
         total = together.sums.moments
@@ -204,15 +202,20 @@ class Evidence:
     def inflation(self, rows: Ints | slice) -> Floats:
         """Robust over nominal variance of a score, where it is clearly above one: heavy tails, unequal noise.
 
-        Without bound for an attribute whose spread comes from a handful of examples in which the residuals are far
-        larger than elsewhere: as if these had errors of unit.
+        As in HC3 (MacKinnon & White 1985), the residuals are those that remain beside the attribute's own effect, b x:
+        otherwise, the more it matters, the more it would be doubted. And each example is judged by the others: who owes
+        its spread to a single one would explain that perfectly, and has shown nothing.
         """
-        looks = self.looks[rows]
-        ratio = self._sandwich[rows] / np.maximum(self._weighted_squares[rows], TINY)
-        chance = 1.0 + 1.5 * np.sqrt(8.0 / np.maximum(looks, 1.0))
-        needed = HANDFUL * np.sqrt(looks / LOOKS_FOR_A_SPREAD)
-        handful = (needed * self._peak[rows] > self.squares[rows]) & (looks > LOOKS_FOR_A_SPREAD) & (ratio > FAR_LARGER)
-        return np.where(handful, NO_EVIDENCE, np.maximum(1.0, ratio / chance))
+        squares = np.maximum(self._weighted_squares[rows], TINY)
+        e_xxx, xxxx = self._e_xxx[rows], self._xxxx[rows]
+        b = e_xxx / np.maximum(xxxx, TINY)
+        beside = self._ee_xx[rows] - b * e_xxx  # sum (e - b x)^2 x^2, at its least
+        beside = np.maximum(beside, 1e-9 * self._ee_xx[rows])
+        leverage = xxxx / squares / squares  # one over the number of examples that the spread is owed to
+        ratio = beside / squares / np.maximum(1.0 - leverage, 1e-12) ** 2
+        chance = 1.0 + 1.5 * np.sqrt(8.0 / np.maximum(self.looks[rows], 1.0))
+        inflation: Floats = np.maximum(1.0, ratio / chance)
+        return inflation
 
     def _covariance(self, rows: Ints | slice, inverse: Floats) -> tuple[Floats, Floats]:
         """Covariances with the seats, and the examples behind them: at face value when visible, else shrunk.

@@ -160,7 +160,8 @@ class Hunt:
             self._progressive += sums.ee, moments.n
         else:  # the first block meets a model without an intercept: its residuals say nothing
             self._residual_variance = float(moments.products[-1, -1]) / max(moments.n - 1, 1)
-            together = Seen(shared, replace(sums, ee_xx=np.zeros_like(sums.ee_xx)))
+            nothing = np.zeros_like(sums.ex)
+            together = Seen(shared, replace(sums, ee_xx=nothing, e_xxx=nothing, xxxx=nothing))
         self.n += moments.n
         # A target that has been constant so far says nothing about anybody.
         weight = 1.0 / self._residual_variance if self._residual_variance > NO_VARIANCE else 0.0
@@ -238,7 +239,11 @@ class Hunt:
         before[[members.index(j) for j in self.core.members]] = self.core.theta
         after[at] = theta
         C = completed.among_seats
-        self.evidence.move_residuals(members, C @ (before - after))
+        change = C @ (before - after)
+        # No residual can go along with a seat more than its spread allows. What seems to owes that to a wild value, at
+        # which residuals counted for less than they were, and cannot be moved.
+        possible = change**2 <= 4.0 * fit.target_variance * C.diagonal()
+        self.evidence.move_residuals(members, np.where(possible, change, 0.0))
         self.core = Core([members[i] for i in at], theta, intercept, C.diagonal()[at], fit.inverse())
         self._residual_variance, self._fit = fit.residual_variance, fit
         full = self._budget.cost(self.core.members) + self._budget.price.min() > self._budget.core
@@ -300,7 +305,7 @@ class Hunt:
                 fit.trim_insignificant(float(np.sqrt(np.log(self.n) + 2 * np.log(self._d))))
             else:
                 most = self._s
-                fit.trim(lambda left: len(left) <= most)
+                fit.trim(lambda left: len(left) <= most, incumbents=self.published.attributes)
             theta, intercept = fit.coefficients()
             attributes = np.array(fit.members, dtype=np.int64)[fit.chosen()]
             order = np.argsort(attributes)

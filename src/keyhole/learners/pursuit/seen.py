@@ -32,7 +32,8 @@ class Lines(NamedTuple):
     mean: Floats
     squares: Floats
     ee_xx: Floats
-    peak: Floats
+    e_xxx: Floats
+    xxxx: Floats
     products: Floats  # of each pair
     n: Floats  # the examples of the block
     shown: Floats  # in how many of them both of a pair were there; as a column where no value was missing
@@ -51,7 +52,8 @@ class Lines(NamedTuple):
             mean=moments.mean[at],
             squares=moments.products.diagonal()[at],
             ee_xx=sums.ee_xx,
-            peak=sums.peak,
+            e_xxx=sums.e_xxx,
+            xxxx=sums.xxxx,
             products=moments.products[at, others],
             n=n,
             shown=n[:, None] if moments.pairs is None else moments.pairs[at, others],
@@ -83,7 +85,8 @@ class Lines(NamedTuple):
             mean=mean[k, place].ravel(),
             squares=products[k, place, place].ravel(),
             ee_xx=np.array([block.sums.ee_xx for block in blocks])[k, place].ravel(),
-            peak=np.array([block.sums.peak for block in blocks])[k, place].ravel(),
+            e_xxx=np.array([block.sums.e_xxx for block in blocks])[k, place].ravel(),
+            xxxx=np.array([block.sums.xxxx for block in blocks])[k, place].ravel(),
             products=products[pairs].reshape(n.size, seats.size + 1),
             n=n,
             shown=shown,
@@ -96,5 +99,5 @@ class Lines(NamedTuple):
         size, columns = self.rows.size, others.shown.shape[1]
         out = [np.broadcast_to(self.n, size), np.broadcast_to(self.shown, (size, columns))]
         out += [np.broadcast_to(each, (size, each.shape[1])) for each in (self.others, self.residual)]
-        mine = (*self[:6], *out)
+        mine = (*self[:7], *out)
         return Lines._make(np.concatenate(pair) for pair in zip(mine, others, strict=True))

@@ -6,7 +6,7 @@ import numpy as np
 
 from keyhole.arrays import Floats, Ints
 from keyhole.learners.pursuit.completion import Completion
-from keyhole.learners.pursuit.constants import COPY, T_ADD, T_DROP, TINY
+from keyhole.learners.pursuit.constants import COPY, INCUMBENT, T_ADD, T_DROP, TINY
 
 
 def sweep(A: Floats, k: int) -> None:
@@ -123,11 +123,12 @@ class Stepwise:
             if self._swept[i + 1, i + 1] > COPY:
                 self.flip(i)
 
-    def trim(self, fits: Callable[[list[int]], bool]) -> list[int]:
+    def trim(self, fits: Callable[[list[int]], bool], incumbents: Sequence[int] | Ints = ()) -> list[int]:
         """Let the members go that are missed least for their money, until the rest ``fits``; who went."""
         gone: list[int] = []
+        credit = np.where(np.isin(self.members, incumbents), INCUMBENT, 1.0)
         while self.inside.any() and not fits([self.members[i] for i in self.chosen()]):
-            i = int(np.argmin(self.loss_per_money()))
+            i = int(np.argmin(credit * self.loss_per_money()))
             self.flip(i)
             gone.append(self.members[i])
         return gone
