@@ -13,7 +13,7 @@ from keyhole.learners.pursuit.hunt import Hunt
 from keyhole.learners.pursuit.publication import Publication, squared_error
 from keyhole.learners.pursuit.seats import Brought, Seats
 from keyhole.learners.pursuit.seen import Seen
-from keyhole.learners.pursuit.stepwise import Stepwise, sweep, sweep_all
+from keyhole.learners.pursuit.stepwise import Stepwise, as_normal, sweep, sweep_all
 from keyhole.query import Block
 from keyhole.statistics import FitMoments, FitSums
 from keyhole.testing import LearnerContract
@@ -264,6 +264,14 @@ def test_one_example_that_has_all_of_the_spread_is_no_evidence(size):
 
     assert abs(scores.score[2]) < 2.0 * np.sqrt(scores.noise[2])
     assert (evidence.inflation(np.arange(6))[[0, 1, 3, 4, 5]] < 3).all()
+
+
+def test_a_t_is_taken_for_the_normal_score_that_is_as_unlikely():
+    t, degrees = np.array([0.5, 2.0, -3.5, 8.0]), np.array([3.0, 5.0, 20.0, 8.0])
+
+    found = as_normal(t, degrees)
+
+    np.testing.assert_allclose(found, stats.norm.ppf(stats.t.cdf(t, degrees)), rtol=0.15)
 
 
 def test_a_few_examples_that_agree_with_each_other_are_evidence():

@@ -238,6 +238,7 @@ def test_a_learner_that_cannot_do_with_holes_says_where_one_is():
 
 def test_attributes_that_are_rarely_had_together_do_not_seem_to_explain_each_other():
     """Of the first thirty examples, some pairs are shown by two or three; once, this decided all weights for good."""
+    found = 0
     for seed in range(20, 30):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(3_000, 100))
@@ -246,7 +247,8 @@ def test_attributes_that_are_rarely_had_together_do_not_seem_to_explain_each_oth
 
         predictor = kh.learn(kh.Pursuit(20, 5), kh.ArraySource(X, y), seed=seed, progress=False).predictor
 
-        assert len({*range(5)} & {*predictor.attributes.tolist()}) >= 4
+        found += np.count_nonzero(predictor.attributes < 5)
+    assert found >= 46  # of fifty
 
 
 def test_a_missing_target_and_an_infinite_value_are_refused_all_the_same():

@@ -18,6 +18,7 @@ from keyhole.learners.pursuit.constants import (
     VISIBLE_T2,
 )
 from keyhole.learners.pursuit.seen import Lines, Seen
+from keyhole.learners.pursuit.stepwise import as_normal
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +179,7 @@ class Evidence:
         information, variance = self.information[rows], self.variance(rows)
         score, noise = self._with_target[rows], self._weighted_squares[rows]
         if not core.members:
-            return Scores(score, noise * self.inflation(rows), variance, np.zeros((score.size, 0)))
+            return Scores(score, self._robust(score, noise, rows), variance, np.zeros((score.size, 0)))
         width, at = self._seats.size, self.columns(core.members)
         theta, spread, inverse = np.zeros(width), np.zeros(width), np.zeros((width, width))
         theta[at], spread[at], inverse[at[:, None], at] = core.theta, core.variance, core.inverse
@@ -197,7 +198,14 @@ class Evidence:
         np.square(unseen, out=unseen)
         unseen /= np.maximum(behind, 1.0, out=behind)
         uncertain = unseen @ (theta**2 * self.variance(self._seats))
-        return Scores(score, (noise + uncertain * variance) * self.inflation(rows), beyond, c)
+        return Scores(score, self._robust(score, noise + uncertain * variance, rows), beyond, c)
+
+    def _robust(self, score: Floats, noise: Floats, rows: Ints | slice) -> Floats:
+        """The variance of a score as it is, and so that in units of its root it may be taken for a normal one."""
+        noise = noise * self.inflation(rows)
+        t = score / np.sqrt(np.maximum(noise, TINY))
+        z = as_normal(t, self.degrees(rows))
+        return noise * np.square(np.divide(t, z, out=np.ones_like(t), where=z != 0))
 
     def inflation(self, rows: Ints | slice) -> Floats:
         """Robust over nominal variance of a score, where it is clearly above one: heavy tails, unequal noise.
@@ -211,11 +219,24 @@ class Evidence:
         b = e_xxx / np.maximum(xxxx, TINY)
         beside = self._ee_xx[rows] - b * e_xxx  # sum (e - b x)^2 x^2, at its least
         beside = np.maximum(beside, 1e-9 * self._ee_xx[rows])
-        leverage = xxxx / squares / squares  # one over the number of examples that the spread is owed to
-        ratio = beside / squares / np.maximum(1.0 - leverage, 1e-12) ** 2
+        ratio = beside / squares / np.maximum(1.0 - self._leverage(rows), 1e-12) ** 2
         chance = 1.0 + 1.5 * np.sqrt(8.0 / np.maximum(self.looks[rows], 1.0))
         inflation: Floats = np.maximum(1.0, ratio / chance)
         return inflation
+
+    def degrees(self, rows: Ints | slice) -> Floats:
+        """Degrees of freedom of a robust standard error: about as many as examples that the spread is owed to.
+
+        By its fourth power, a normal attribute owes its spread to a third of them; so many examples count three times.
+        """
+        owed = 1.0 / np.maximum(self._leverage(rows), 1e-9)
+        return np.maximum(np.maximum(owed - 1.0, 3.0 * owed - 20.0), 1e-3)
+
+    def _leverage(self, rows: Ints | slice) -> Floats:
+        """That of the examples that an attribute owes its spread to: 1 where all comes from one, next to 0 else."""
+        squares = np.maximum(self._weighted_squares[rows], TINY)
+        leverage: Floats = self._xxxx[rows] / squares / squares
+        return leverage
 
     def _covariance(self, rows: Ints | slice, inverse: Floats) -> tuple[Floats, Floats]:
         """Covariances with the seats, and the examples behind them: at face value when visible, else shrunk.

@@ -229,8 +229,10 @@ class Hunt:
     def _refit(self) -> list[int]:
         """Least squares among the seats; who had to leave because the core was full."""
         members, completed = self.seats.members, self.seats.completed()
-        inflation = self.evidence.inflation(np.array(members))
-        fit = Stepwise(members, completed, inflation, self._budget.price[members], self._unseen_variance())
+        places, price = np.array(members), self._budget.price[members]
+        inflation, degrees = self.evidence.inflation(places), self.evidence.degrees(places)
+        unseen = self._unseen_variance()
+        fit = Stepwise(members, completed, inflation, price, unseen=unseen, robust_degrees=degrees)
         fit.settle(self.core.members)
         self._t = dict(zip(members, np.abs(fit.t()).tolist(), strict=True))
         gone = fit.trim(lambda left: self._budget.cost(left) <= self._budget.core)

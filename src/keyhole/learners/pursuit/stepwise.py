@@ -34,6 +34,15 @@ def sweep_all(A: Floats, K: Ints) -> None:
     A[K[:, None], K] = -inverse
 
 
+def as_normal(t: Floats, degrees: Floats) -> Floats:
+    """A normal score that is about as unlikely as t with so many degrees of freedom (after Wallace 1959).
+
+    >>> as_normal(np.array([3.0, 3.0, -3.0]), np.array([2.0, 10.0, 1e6])).round(2)
+    array([ 1.85,  2.53, -3.  ])
+    """
+    return np.copysign(np.sqrt(degrees * np.log1p(t * t / degrees)), t)
+
+
 class Stepwise:
     """A regression of the target on some of the seats, which may join and leave one by one."""
 
@@ -43,13 +52,19 @@ class Stepwise:
         completed: Completion,
         inflation: Floats,
         price: Floats,
+        *,
         unseen: float = 0.0,
+        robust_degrees: Floats | None = None,
     ) -> None:
-        """``unseen`` is the variance that missing values add to the residual of every example."""
+        """``unseen`` is the variance that missing values add to the residual of every example.
+
+        ``inflation`` is by how much more a coefficient varies than it would if all residuals were alike, and
+        ``robust_degrees`` from how much that is known; None for enough.
+        """
         self.members = list(members)
         self._price = price
         self.inside = np.zeros(len(members), dtype=bool)
-        self._inflation, self._unseen = inflation, unseen
+        self._inflation, self._robust_degrees, self._unseen = inflation, robust_degrees, unseen
         self._behind, self._mean, covariance = completed.behind[1:], completed.mean, completed.covariance
         variance = covariance.diagonal()
         self._varies = variance[1:] > 0
@@ -75,6 +90,8 @@ class Stepwise:
         effect = np.where(self.inside, b, b / free)
         degrees = np.maximum(self._behind - self.inside.sum() - 1 - ~self.inside, 0.3 * self._behind)
         t = effect / np.sqrt(np.maximum(variance * self._inflation / degrees, TINY))
+        if self._robust_degrees is not None:
+            t = as_normal(t, self._robust_degrees)
         return np.where(self.inside | (self._varies & (diagonal > COPY)), t, 0.0)
 
     def loss(self) -> Floats:
