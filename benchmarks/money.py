@@ -1,6 +1,6 @@
 """How much money a given error takes, for a learner that knows the prices and for one that does not.
 
-    python benchmarks/money.py [--data ../shared/data] [--splits 10] [--save benchmarks/results/money.json]
+    python benchmarks/money.py [--data ../shared/data] [--splits 40] [--save benchmarks/results/money.json]
 
 NHANES (systolic blood pressure; questions, examinations and laboratory at 2 to 9 units of inconvenience, paid once for
 all columns of one variable) and thyroid disease (questions at 1 dollar, blood tests at 11 to 26). Random 90/10 splits,
@@ -78,7 +78,7 @@ def measure(folder: Path, name: str, n_splits: int) -> Iterator[dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--splits", type=int, default=40)
     parser.add_argument("--save", type=Path, default=Path(__file__).parent / "results" / "money.json")
     settings = parser.parse_args()
     rows = [row for name in MONEY for row in measure(settings.data, name, settings.splits)]
