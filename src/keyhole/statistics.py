@@ -258,6 +258,10 @@ class ExampleRows:
         return ExampleRows(np.concatenate([self.values, other.values]), np.concatenate([self.targets, other.targets]))
 
 
+#: The fourth power of a larger deviation does not fit a float: in third and fourth powers it counts as this.
+_LARGE = 1e70
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FitMoments:
     """`FitSums` of the examples: their moments, and how the residual of a predictor goes along with the attributes.
@@ -293,6 +297,8 @@ class FitMoments:
         ex, ee_x = (powers @ centred)[:, :-1]
         squares = np.square(centred)
         e_xx, ee_xx = (powers @ squares)[:, :-1]
+        if np.maximum.reduce(products.diagonal()) > _LARGE**2:
+            squares = np.square(np.clip(centred, -_LARGE, _LARGE, out=centred))
         cubes = np.multiply(squares, centred, out=centred)  # in its place: nobody needs it any more
         return FitSums(
             moments=MomentSums(n, mean, products, pairs),
@@ -363,10 +369,8 @@ class FitSums:
             return parts[0]
         moments = MomentSums.over([part.moments for part in parts])
         s = np.array([part.moments.mean[:-1] for part in parts]) - moments.mean[:-1]
-        n = np.array([float(part.moments.n) for part in parts])
-        xx = np.array([part.moments.products.diagonal()[:-1] for part in parts])
         e, ee = np.array([part.e for part in parts]), np.array([part.ee for part in parts])
-        ex, ee_x, ee_xx, e_xx, e_xxx, xxx, xxxx = np.array([part.by_attribute() for part in parts]).swapaxes(0, 1)
+        ex, ee_x, ee_xx, e_xx = np.array([part.by_attribute()[:4] for part in parts]).swapaxes(0, 1)
         return cls(  # about the mean of all: (x - m)^k = (x - m_i + s)^k, s = m_i - m, multiplied out; sum x - m_i = 0
             moments,
             float(e.sum()),
@@ -375,9 +379,7 @@ class FitSums:
             ee_x.sum(axis=0) + ee @ s,
             (ee_xx + 2 * s * ee_x).sum(axis=0) + ee @ s**2,
             (e_xx + 2 * s * ex).sum(axis=0) + e @ s**2,
-            (e_xxx + 3 * s * (e_xx + s * ex)).sum(axis=0) + e @ s**3,
-            (xxx + 3 * s * xx).sum(axis=0) + n @ s**3,
-            (xxxx + 4 * s * xxx + 6 * s**2 * xx).sum(axis=0) + n @ s**4,
+            *_higher_powers(parts, s),
         )
 
     def on(self, columns: Ints) -> "FitSums":
@@ -388,3 +390,19 @@ class FitSums:
     def by_attribute(self) -> tuple[Floats, ...]:
         """All that there is one of for every attribute, but for the moments."""
         return self.ex, self.ee_x, self.ee_xx, self.e_xx, self.e_xxx, self.xxx, self.xxxx
+
+
+def _higher_powers(parts: Sequence[FitSums], s: Floats) -> tuple[Floats, Floats, Floats]:
+    """The sums e_xxx, xxx and xxxx over all parts, about a mean from which theirs are ``s`` away."""
+    s = np.clip(s, -_LARGE, _LARGE)
+    e = np.array([part.e for part in parts])
+    n = np.array([float(part.moments.n) for part in parts])
+    xx = np.minimum([part.moments.products.diagonal()[:-1] for part in parts], _LARGE**2 * n[:, None])
+    ex = np.clip([part.ex for part in parts], -_LARGE, _LARGE)
+    e_xx = np.clip([part.e_xx for part in parts], -(_LARGE**2), _LARGE**2)
+    e_xxx, xxx, xxxx = np.array([part.by_attribute()[4:] for part in parts]).swapaxes(0, 1)
+    return (
+        (e_xxx + 3 * s * (e_xx + s * ex)).sum(axis=0) + e @ s**3,
+        (xxx + 3 * s * xx).sum(axis=0) + n @ s**3,
+        (xxxx + 4 * s * xxx + 6 * s**2 * xx).sum(axis=0) + n @ s**4,
+    )

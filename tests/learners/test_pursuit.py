@@ -1,7 +1,11 @@
 """Pursuit: its statistics against ordinary least squares, and what it does with them."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 import keyhole as kh
@@ -513,6 +517,21 @@ def test_a_residual_counts_for_no_more_than_the_limit_and_the_moments_stay_as_th
     np.testing.assert_array_equal(limited.moments.products, free.moments.products)
 
 
+@given(cuts=st.sets(st.integers(1, 59)), offset=st.sampled_from([0.0, -30.0, 1e4]))
+def test_sums_of_higher_powers_are_the_same_in_any_pieces(cuts, offset):
+    """Also in pieces of one example, which lie at their own mean."""
+    X, y = correlated(n=60)
+    X, model = X + offset, kh.Predictor([0, 1], [1.0, -2.0], 5.0, 6)
+    ends = [0, *sorted(cuts), 60]
+    parts = [FitMoments(model)(Block(np.arange(6), X[a:b], y[a:b])) for a, b in pairwise(ends)]
+
+    found = FitSums.over(parts)
+
+    e, x = y - model.predict(X), X - X.mean(axis=0)
+    for name, expected in {"e_xx": e @ x**2, "e_xxx": e @ x**3, "xxx": (x**3).sum(0), "xxxx": (x**4).sum(0)}.items():
+        np.testing.assert_allclose(getattr(found, name), expected, rtol=1e-6, atol=1e-6 * (1 + np.abs(e).sum()))
+
+
 @pytest.mark.parametrize("size", [300.0, 1e6, 1e12])
 def test_one_example_with_an_error_of_unit_does_not_drown_what_is_known(size):
     rng = np.random.default_rng(4)
@@ -541,6 +560,18 @@ def test_wild_values_of_attributes_that_do_not_matter_do_no_harm():
         predictor = kh.learn(kh.Pursuit(20, 10), kh.ArraySource(X, y)).predictor
 
         assert np.count_nonzero(predictor.attributes < 10) >= 9
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e100, 1e149])
+def test_units_may_be_as_large_as_values_may_be(unit):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(3_000, 60))
+    y = 2 * X[:, :5].sum(axis=1) + rng.normal(size=3_000)
+    X[:, [0, 30]] *= unit
+
+    predictor = kh.learn(kh.Pursuit(20, 5), kh.ArraySource(X, y)).predictor
+
+    assert predictor.attributes.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_noise_that_depends_on_an_attribute_does_not_flood_the_core():

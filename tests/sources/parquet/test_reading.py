@@ -24,7 +24,7 @@ def test_in_file_order_answers_are_those_of_the_same_rows_in_memory(folder):
         query = kh.Query(np.array(attributes), n, FitMoments(theta))
         ours, theirs = stored.answer(query), in_memory.answer(query)
         assert ours.n_examples == theirs.n_examples
-        for field in ("ex", "ee_x", "ee_xx", "ee"):
+        for field in ("ex", "ee_x", "ee_xx", "e_xx", "e_xxx", "xxx", "xxxx", "ee"):
             np.testing.assert_allclose(getattr(ours.value, field), getattr(theirs.value, field), rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(ours.value.moments.products, theirs.value.moments.products, rtol=1e-12, atol=1e-12)
 
