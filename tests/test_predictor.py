@@ -164,8 +164,8 @@ def test_means_stand_in_for_a_null_in_a_column_found_by_name():
 
 
 def test_an_infinite_value_is_refused_although_means_are_known():
-    with pytest.raises(kh.BadData, match="'x1' of example 1 is inf"):
-        kh.Predictor([0, 1], [1.0, 1.0], means=[0.0, 0.0]).predict(np.array([[np.nan, 1.0], [np.nan, np.inf]]))
+    with pytest.raises(kh.BadData, match="'x0' of example 1 is -inf"):
+        kh.Predictor([0, 1], [1.0, 1.0], means=[0.0, 0.0]).predict(np.array([[np.nan, 1.0], [-np.inf, np.inf]]))
 
 
 def test_a_name_for_a_predictor_keeps_its_means():

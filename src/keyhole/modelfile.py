@@ -75,13 +75,13 @@ def read_model(path: str | os.PathLike[str]) -> Model:
 def to_json(model: Model) -> str:
     """The text of the model's file; one line per term, so that a change of model reads well in a diff."""
     p = model.predictor
-    columns: dict[str, Sequence[Any]] = {"attribute": p.attributes.tolist(), "coef": p.coef.tolist()}
+    columns: dict[str, Sequence[Any]] = {"attribute": p.attributes.tolist()}
     if p.names is not None:
         columns["name"] = p.names
+    columns["coef"] = p.coef.tolist()
     if p.means is not None:
         columns["mean"] = p.means.tolist()
-    written = [name for name in ("attribute", "name", "coef", "mean") if name in columns]
-    terms = [dict(zip(written, row, strict=True)) for row in zip(*(columns[name] for name in written), strict=True)]
+    terms = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     listed = ",\n    ".join(json.dumps(term, ensure_ascii=False, allow_nan=False) for term in terms)
     listed = f"\n    {listed}\n  " if terms else ""
     about = json.dumps(model.about, ensure_ascii=False, allow_nan=False, indent=2).replace("\n", "\n  ")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -163,12 +164,10 @@ class Predictor:
         # A value that is no number makes its prediction none, unless the product skips a coefficient that is zero.
         if np.isfinite(predictions).all() and self.coef.all():
             return predictions
-        missing = np.isnan(needed)
-        if self.means is not None and missing.any():
-            needed = np.where(missing, self.means, needed)
-            predictions = needed @ self.coef + self.intercept
+        if self.means is not None:
+            needed = np.where(np.isnan(needed), self.means, needed)
         self._refuse_unusable(needed, examples)
-        return predictions
+        return np.asarray(needed @ self.coef + self.intercept)
 
     def _refuse_unusable(self, needed: Floats, examples: Sequence[object] | None) -> None:
         """Name the first value that is no finite number, if there is any."""
@@ -200,7 +199,8 @@ class Predictor:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Stored arrays come back unlocked; made anew, a copy is as hard to change as the original.
-        return _remade, (self.attributes, self.coef, self.intercept, self.n_attributes, self.names, self.means)
+        arguments = self.attributes, self.coef, self.intercept, self.n_attributes, self.names
+        return partial(Predictor, means=self.means), arguments
 
     def __repr__(self) -> str:
         terms = "".join(
@@ -210,11 +210,6 @@ class Predictor:
         more = " + ..." if self.coef.size > 8 else ""
         formula = f"{self.intercept:.4g}{terms}{more}"
         return f"Predictor({self.attributes.size} of {self.n_attributes} attributes: {formula})"
-
-
-def _remade(attributes: Ints, coef: Floats, intercept: float, n_attributes: int, *rest: Any) -> Predictor:
-    names, means = rest
-    return Predictor(attributes, coef, intercept, n_attributes, names, means=means)
 
 
 def _listed(names: Iterable[str], at_most: int = 5) -> str:

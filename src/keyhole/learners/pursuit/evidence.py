@@ -11,12 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyhole.arrays import Floats, Ints
-from keyhole.learners.pursuit.constants import (
-    COPY,
-    ENOUGH_ROWS,
-    TINY,
-    VISIBLE_T2,
-)
+from keyhole.learners.pursuit.constants import COPY, ENOUGH_ROWS, TINY, VISIBLE_T2
 from keyhole.learners.pursuit.seen import Lines, Seen
 from keyhole.learners.pursuit.stepwise import as_normal
 
@@ -218,7 +213,7 @@ class Evidence:
         e_xxx, xxxx = self._e_xxx[rows], self._xxxx[rows]
         b = e_xxx / np.maximum(xxxx, TINY)
         beside = self._ee_xx[rows] - b * e_xxx  # sum (e - b x)^2 x^2, at its least
-        beside = np.maximum(beside, 1e-9 * self._ee_xx[rows])
+        beside = np.maximum(beside, 1e-9 * self._ee_xx[rows])  # less is what rounding left
         ratio = beside / squares / np.maximum(1.0 - self._leverage(rows), 1e-12) ** 2
         chance = 1.0 + 1.5 * np.sqrt(8.0 / np.maximum(self.looks[rows], 1.0))
         inflation: Floats = np.maximum(1.0, ratio / chance)
