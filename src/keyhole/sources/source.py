@@ -105,7 +105,11 @@ def _refuse_unusable(
         attribute = int(query.attributes[column])
         called = f" ({names[attribute]!r})" if names is not None else ""
         where = f"attribute {attribute}{called} of example {_number(rows, place)}"
-        raise _unusable("a value that is looked at", values[place, column], where)
+        value, what = values[place, column], "a value that is looked at"
+        if np.isnan(value):
+            remedy = "fill it in, leave the example out, or learn with Pursuit, which can do without it"
+            raise _unusable(what, value, where, remedy)
+        raise _unusable(what, value, where)
 
 
 def _usable(values: Floats) -> NDArray[np.bool_]:
@@ -113,11 +117,9 @@ def _usable(values: Floats) -> NDArray[np.bool_]:
     return np.abs(values) <= HUGE
 
 
-def _unusable(what: str, value: float, where: str) -> BadData:
+def _unusable(what: str, value: float, where: str, remedy: str = "fill it in or leave the example out") -> BadData:
     size = f" of at most {HUGE:g} in magnitude" if np.isfinite(value) else ""
-    return BadData(
-        f"{what} must be a finite number{size}, but {where} is {value}; fill it in or leave the example out."
-    )
+    return BadData(f"{what} must be a finite number{size}, but {where} is {value}; {remedy}.")
 
 
 def _number(rows: Rows | Sequence[Any], place: int) -> str:
