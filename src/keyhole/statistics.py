@@ -1,6 +1,5 @@
 """Sums over examples that learners ask for. Each adds up: the sum for two blocks is the sum of their sums."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -214,19 +213,6 @@ class MomentSums:
         pairs = None if self.pairs is None and other.pairs is None else self.shown() + other.shown()
         return MomentSums(n, self.mean + share * shift, products, pairs)
 
-    @classmethod
-    def over(cls, parts: Sequence["MomentSums"]) -> "MomentSums":
-        """The sums over all examples of the parts."""
-        n = np.array([part.n for part in parts])
-        means = np.array([part.mean for part in parts])
-        mean = (n / n.sum()) @ means
-        # Joining centred sums costs the squared distance of their centres (Chan, Golub & LeVeque 1983).
-        shift = means - mean
-        products = np.add.reduce([part.products for part in parts]) + (n[:, None] * shift).T @ shift
-        whole = all(part.pairs is None for part in parts)
-        pairs = None if whole else np.add.reduce([part.shown() for part in parts])
-        return cls(int(n.sum()), mean, products, pairs)
-
     def shown(self) -> Floats:
         """How many examples show both of two columns."""
         return np.full(self.products.shape, float(self.n)) if self.pairs is None else self.pairs
@@ -261,6 +247,9 @@ class ExampleRows:
 #: The fourth power of a larger deviation does not fit a float: in third and fourth powers it counts as this.
 _LARGE = 1e70
 
+#: So many examples of some fifty attributes, and their squares, fit into the processor's cache.
+_IN_CACHE = 512
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitMoments:
@@ -283,42 +272,54 @@ class FitMoments:
         if np.isnan(np.add.reduce(mean)):
             block, pairs = self._filled(block)
             mean = _means(block)
-        n = block.targets.size
+        n, direction = block.targets.size, self._direction(block.attributes)
+        constant = mean @ direction - self.predictor.intercept
         # In the order in which it was read: to turn a block round takes longer than to multiply it.
-        centred = np.empty((n, mean.size), order="F" if block.values.flags.f_contiguous else "C")
-        np.subtract(block.values, mean[:-1], out=centred[:, :-1])
-        np.subtract(block.targets, mean[-1], out=centred[:, -1])
-        products = centred.T @ centred
-        powers = np.empty((2, n))
-        e, ee = powers  # the residuals and their squares, to be multiplied by everything in one go
-        np.minimum(self._residuals(block.attributes, mean, centred), self.limit, out=e)
-        np.maximum(e, -self.limit, out=e)
-        np.multiply(e, e, out=ee)
-        ex, ee_x = (powers @ centred)[:, :-1]
-        squares = np.square(centred)
-        e_xx, ee_xx = (powers @ squares)[:, :-1]
-        if np.maximum.reduce(products.diagonal()) > _LARGE**2:
-            squares = np.square(np.clip(centred, -_LARGE, _LARGE, out=centred))
-        cubes = np.multiply(squares, centred, out=centred)  # in its place: nobody needs it any more
+        centred = np.empty((min(n, _IN_CACHE), mean.size), order="F" if block.values.flags.f_contiguous else "C")
+        squares, parts = np.empty_like(centred), []
+        for start in range(0, n, _IN_CACHE):
+            targets = block.targets[start : start + _IN_CACHE]
+            x, xx = centred[: targets.size], squares[: targets.size]
+            np.subtract(block.values[start : start + _IN_CACHE], mean[:-1], out=x[:, :-1])
+            np.subtract(targets, mean[-1], out=x[:, -1])
+            parts.append(self._sums(x, xx, x @ direction + constant))
+        products, powers, with_x, with_xx, with_xxx, xxxx = (
+            parts[0] if len(parts) == 1 else map(np.add.reduce, zip(*parts, strict=True))
+        )
         return FitSums(
             moments=MomentSums(n, mean, products, pairs),
-            e=float(np.add.reduce(e)),
-            ee=float(np.add.reduce(ee)),
-            ex=ex,
-            ee_x=ee_x,
-            ee_xx=ee_xx,
-            e_xx=e_xx,
-            e_xxx=e.dot(cubes)[:-1],
-            xxx=_ones(n).dot(cubes)[:-1],
-            xxxx=np.einsum("ij,ij->j", squares, squares)[:-1],
+            e=float(powers[1]),
+            ee=float(powers[2]),
+            ex=with_x[0, :-1],
+            ee_x=with_x[1, :-1],
+            ee_xx=with_xx[1, :-1],
+            e_xx=with_xx[0, :-1],
+            e_xxx=with_xxx[1, :-1],
+            xxx=with_xxx[0, :-1],
+            xxxx=xxxx[:-1],
         )
 
-    def _residuals(self, attributes: Ints, mean: Floats, centred: Floats) -> Floats:
-        """y - theta.x, where the last column of ``centred`` is y and all are measured from ``mean``."""
-        direction = np.zeros(mean.size)
+    def _sums(self, x: Floats, xx: Floats, e: Floats) -> tuple[Floats, ...]:
+        """Over some examples, given as deviations from the mean and residuals. Uses up x, and has room for squares."""
+        products = x.T @ x
+        powers = np.ones((3, e.size))  # of the residuals, to be multiplied by everything in one go
+        np.minimum(e, self.limit, out=powers[1])
+        np.maximum(powers[1], -self.limit, out=powers[1])
+        np.multiply(powers[1], powers[1], out=powers[2])
+        with_x = powers[1:] @ x
+        with_xx = powers[1:] @ np.square(x, out=xx)
+        if np.maximum.reduce(products.diagonal()) > _LARGE**2:
+            np.square(np.clip(x, -_LARGE, _LARGE, out=x), out=xx)
+        with_xxx = powers[:2] @ np.multiply(xx, x, out=x)
+        xxxx = powers[0] @ np.square(xx, out=xx)
+        return products, np.add.reduce(powers, axis=1), with_x, with_xx, with_xxx, xxxx
+
+    def _direction(self, attributes: Ints) -> Floats:
+        """What turns an example, its target last, into y - theta.x."""
+        direction = np.zeros(attributes.size + 1)
         direction[attributes.searchsorted(self.predictor.attributes)] = -self.predictor.coef
         direction[-1] = 1.0
-        return centred @ direction + (mean @ direction - self.predictor.intercept)
+        return direction
 
     def _filled(self, block: Block) -> tuple[Block, Floats]:
         """The block without holes, and how many of its examples show both of two columns, the target last."""
@@ -360,49 +361,24 @@ class FitSums:
     xxxx: Floats
 
     def __add__(self, other: "FitSums") -> "FitSums":
-        return FitSums.over([self, other])
+        moments = self.moments + other.moments
+        mine, others = self._about(moments.mean[:-1]), other._about(moments.mean[:-1])
+        return FitSums(moments, self.e + other.e, self.ee + other.ee, *map(np.add, mine, others))
 
-    @classmethod
-    def over(cls, parts: Sequence["FitSums"]) -> "FitSums":
-        """The sums over all examples of the parts."""
-        if len(parts) == 1:
-            return parts[0]
-        moments = MomentSums.over([part.moments for part in parts])
-        s = np.array([part.moments.mean[:-1] for part in parts]) - moments.mean[:-1]
-        e, ee = np.array([part.e for part in parts]), np.array([part.ee for part in parts])
-        ex, ee_x, ee_xx, e_xx = np.array([part.by_attribute()[:4] for part in parts]).swapaxes(0, 1)
-        return cls(  # about the mean of all: (x - m)^k = (x - m_i + s)^k, s = m_i - m, multiplied out; sum x - m_i = 0
-            moments,
-            float(e.sum()),
-            float(ee.sum()),
-            ex.sum(axis=0) + e @ s,
-            ee_x.sum(axis=0) + ee @ s,
-            (ee_xx + 2 * s * ee_x).sum(axis=0) + ee @ s**2,
-            (e_xx + 2 * s * ex).sum(axis=0) + e @ s**2,
-            *_higher_powers(parts, s),
+    def _about(self, mean: Floats) -> tuple[Floats, ...]:
+        """What there is of every attribute, measured from another mean: (x + s)^k multiplied out, s = own - other."""
+        n, s, e, ex = self.moments.n, self.moments.mean[:-1] - mean, self.e, self.ex
+        ee_xx = self.ee_xx + 2 * s * self.ee_x + self.ee * s**2
+        e_xx = self.e_xx + 2 * s * ex + e * s**2
+        t = np.clip(s, -_LARGE, _LARGE)  # for third and fourth powers
+        xx = np.minimum(self.moments.products.diagonal()[:-1], _LARGE**2 * n)
+        e_xt = np.clip(self.e_xx, -(_LARGE**2), _LARGE**2) + t * np.clip(ex, -_LARGE, _LARGE)
+        return (
+            ex + e * s,
+            self.ee_x + self.ee * s,
+            ee_xx,
+            e_xx,
+            self.e_xxx + 3 * t * e_xt + e * t**3,
+            self.xxx + 3 * t * xx + n * t**3,
+            self.xxxx + 4 * t * self.xxx + 6 * t**2 * xx + n * t**4,
         )
-
-    def on(self, columns: Ints) -> "FitSums":
-        """The sums for some of the attributes, in this order."""
-        moments = self.moments.on(np.append(columns, self.ex.size))
-        return FitSums(moments, self.e, self.ee, *(each[columns] for each in self.by_attribute()))
-
-    def by_attribute(self) -> tuple[Floats, ...]:
-        """All that there is one of for every attribute, but for the moments."""
-        return self.ex, self.ee_x, self.ee_xx, self.e_xx, self.e_xxx, self.xxx, self.xxxx
-
-
-def _higher_powers(parts: Sequence[FitSums], s: Floats) -> tuple[Floats, Floats, Floats]:
-    """The sums e_xxx, xxx and xxxx over all parts, about a mean from which theirs are ``s`` away."""
-    s = np.clip(s, -_LARGE, _LARGE)
-    e = np.array([part.e for part in parts])
-    n = np.array([float(part.moments.n) for part in parts])
-    xx = np.minimum([part.moments.products.diagonal()[:-1] for part in parts], _LARGE**2 * n[:, None])
-    ex = np.clip([part.ex for part in parts], -_LARGE, _LARGE)
-    e_xx = np.clip([part.e_xx for part in parts], -(_LARGE**2), _LARGE**2)
-    e_xxx, xxx, xxxx = np.array([part.by_attribute()[4:] for part in parts]).swapaxes(0, 1)
-    return (
-        (e_xxx + 3 * s * (e_xx + s * ex)).sum(axis=0) + e @ s**3,
-        (xxx + 3 * s * xx).sum(axis=0) + n @ s**3,
-        (xxxx + 4 * s * xxx + 6 * s**2 * xx).sum(axis=0) + n @ s**4,
-    )

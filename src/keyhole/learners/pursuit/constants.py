@@ -42,7 +42,7 @@ CORE_SHARE = 0.8
 #: A covariance is taken at face value when its squared t exceeds this, else shrunk.
 VISIBLE_T2 = 9.0
 #: How correlated attributes are in general is learned from about this many of them.
-ENOUGH_ROWS = 250
+ENOUGH_ATTRIBUTES = 250
 #: An attribute with less than this share of its variance beyond the model is a copy of what is in it.
 COPY = 0.03
 #: A residual counts as at most so many standard deviations.

@@ -31,13 +31,14 @@ from keyhole.learners.pursuit.constants import (
     Z_LAST,
     Z_SEAT,
 )
-from keyhole.learners.pursuit.evidence import Core, Evidence, Scores
+from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.publication import Publication
+from keyhole.learners.pursuit.scores import Scores
 from keyhole.learners.pursuit.seats import Brought, Seats
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.pursuit.stepwise import Stepwise
 from keyhole.predictor import Predictor
-from keyhole.statistics import FitMoments, FitSums
+from keyhole.statistics import FitMoments
 
 
 @dataclass
@@ -129,7 +130,7 @@ class Hunt:
         if self.settled():
             return int(SETTLED_BLOCK_SHARE * self.n)
         # In units of what an example says now; earlier ones said less, when less was explained.
-        known = _median(self.evidence.information[scouts]) * self._residual_variance if scouts.size else np.inf
+        known = _median(self.evidence.total.information[scouts]) * self._residual_variance if scouts.size else np.inf
         longest = max(EARLY_BLOCK, int(BLOCK_SHARE * self.n))
         return int(max(SMALL_BLOCK, min(BLOCK_INFORMATION * known, longest)))
 
@@ -150,38 +151,39 @@ class Hunt:
         """Judge the predictors on what is new to them, learn from it, and decide when it is time."""
         for block in blocks:
             self._publication.judge(block, self.n)
-        shared = blocks[0].attributes
-        if len(blocks) > 1:
-            shared = np.intersect1d(shared, blocks[1].attributes, assume_unique=True)
-        together = Seen(shared, FitSums.over([block.on(shared).sums for block in blocks]))
-        sums, moments = together.sums, together.sums.moments
-        self._has_holes |= any(block.sums.moments.pairs is not None for block in blocks)
+            self._learn_from(block)
+        if self.n >= self._decide_at:
+            self._decide()
+        else:
+            outside = {j for block in blocks for j in block.attributes.tolist()}.difference(self.seats.members)
+            self._score(np.array(sorted(outside), dtype=np.int64))
+
+    def _learn_from(self, block: Seen) -> None:
+        """Keep what a block says about everybody whom it shows, and about the seats together."""
+        sums, moments = block.sums, block.sums.moments
+        self._has_holes |= moments.pairs is not None
         if self.n:
             self._progressive += sums.ee, moments.n
         else:  # the first block meets a model without an intercept: its residuals say nothing
             self._residual_variance = float(moments.products[-1, -1]) / max(moments.n - 1, 1)
             nothing = np.zeros_like(sums.ex)
-            together = Seen(shared, replace(sums, ee_xx=nothing, e_xxx=nothing, xxxx=nothing))
+            block = Seen(block.attributes, replace(sums, ee_xx=nothing, e_xxx=nothing, xxxx=nothing))
         self.n += moments.n
         # A target that has been constant so far says nothing about anybody.
         weight = 1.0 / self._residual_variance if self._residual_variance > NO_VARIANCE else 0.0
-        self.evidence.add(blocks, together, weight)
-        self.seats.add(together)
-        if self.n >= self._decide_at:
-            self._decide()
-        else:
-            self._score(np.concatenate([block.attributes for block in blocks]))
+        self.evidence.add(block, weight)
+        self.seats.add(block)
 
     def _always(self) -> Ints:
         """What every example is looked at for."""
-        return _sorted_union(np.array(self.seats.members, dtype=np.int64), self.published.attributes)
+        return np.array(sorted({*self.seats.members, *self.published.attributes.tolist()}), dtype=np.int64)
 
-    def _score(self, rows: Ints | slice) -> None:
+    def _score(self, some: Ints | slice) -> None:
         """Bring the standings of some attributes up to date."""
         evidence, now = self.evidence, self._standings
-        scores = evidence.scores(rows, self.core)
+        scores = evidence.scores(some, self.core)
         error = np.sqrt(scores.noise)
-        unit = np.maximum(evidence.information[rows] * np.sqrt(scores.beyond), TINY)
+        unit = np.maximum(evidence.total.information[some] * np.sqrt(scores.beyond), TINY)
         z, reach = scores.score / np.maximum(error, TINY), (np.abs(scores.score) + OPTIMISM * error) / unit
         error /= unit
         silent = unit <= TINY
@@ -189,10 +191,10 @@ class Hunt:
             z[silent] = error[silent] = 0.0
             # What never varied in m looks varies in less than 3/m of the examples (the rule of three), and will hardly
             # explain more than this share. So constants take ever less of the looks, but a rare event is not missed.
-            reach[silent] = 3.0 * np.sqrt(self._residual_variance) / np.maximum(evidence.examples[rows][silent], 1.0)
+            reach[silent] = 3.0 * np.sqrt(self._residual_variance) / np.maximum(evidence.examples[some][silent], 1.0)
             # Never looked at, or only while the target was constant.
-            reach[evidence.information[rows] <= 0] = np.inf
-        now.z[rows], now.error[rows], now.reach[rows] = z, error, reach
+            reach[evidence.total.information[some] <= 0] = np.inf
+        now.z[some], now.error[some], now.reach[some] = z, error, reach
 
     # Deciding
 
@@ -229,8 +231,7 @@ class Hunt:
     def _refit(self) -> list[int]:
         """Least squares among the seats; who had to leave because the core was full."""
         members, completed = self.seats.members, self.seats.completed()
-        places, price = np.array(members), self._budget.price[members]
-        inflation, degrees = self.evidence.inflation(places), self.evidence.degrees(places)
+        price, (inflation, degrees) = self._budget.price[members], self.evidence.of(np.array(members)).tails()
         unseen = self._unseen_variance()
         fit = Stepwise(members, completed, inflation, price, unseen=unseen, robust_degrees=degrees)
         fit.settle(self.core.members)
@@ -284,14 +285,14 @@ class Hunt:
                 self._sit(j, i, scores)
 
     def _sit(self, j: int, i: int, scores: Scores) -> None:
-        """Attribute j, in line i of the scores, takes a seat and brings what it has shown as a scout."""
+        """Attribute j, the i-th of the scores, takes a seat and brings what it has shown as a scout."""
         evidence, core = self.evidence, self.core
-        information = float(evidence.information[j])
+        information = float(evidence.total.information[j])
         examples = information**2 * float(scores.beyond[i] / scores.noise[i]) * self._residual_variance
-        at = evidence.columns(core.members)
-        together = np.minimum(evidence.count[j, at], examples)
+        at = evidence.rows(core.members)
+        together = np.minimum(evidence.total.together[at, j], examples)
         with_seat = dict(
-            zip(core.members, zip(scores.covariance[i, at].tolist(), together.tolist(), strict=True), strict=True)
+            zip(core.members, zip(scores.covariance[at, i].tolist(), together.tolist(), strict=True), strict=True)
         )
         evidence.open(j)
         self.seats.sit(j, Brought(examples, float(scores.score[i]) / information, with_seat))
@@ -337,7 +338,7 @@ class Hunt:
             return np.inf
         fit, now = self._fit, self._standings
         behind = np.append(self.n, fit.behind())
-        outside = self._budget.affordable & (self.evidence.squares > 0)
+        outside = self._budget.affordable & (self.evidence.total.squares > 0)
         outside[np.array(fit.members)[fit.chosen()]] = False
         given_up, n_expected = 0.0, 1
         if self._s is not None:

@@ -1,0 +1,154 @@
+"""Scores: how attributes stand beside the core, by what all looks at them have shown.
+
+A score is that of a partial regression. It is pieced together from sums over looks at which not the whole core was
+there, so covariances fill in what was not seen, and what these are uncertain about adds to the noise.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from keyhole.arrays import Floats
+from keyhole.learners.pursuit.constants import COPY, TINY, VISIBLE_T2
+
+
+class Sums(NamedTuple):
+    """What has been seen of some attributes; of their pairs with the seats, a row for each seat."""
+
+    looks: Floats  # less what their mean took
+    information: Floats  # the same, each look weighted by one over the residual variance at its time
+    squares: Floats
+    weighted_squares: Floats
+    with_target: Floats  # weighted products
+    ee_xx: Floats  # weighted twice: what makes a standard error robust,
+    e_xxx: Floats  # and what is needed to know
+    xxxx: Floats  # how much of it is the attribute's own effect
+    products: Floats  # with each seat, weighted,
+    both: Floats  # the weighted looks behind them,
+    together: Floats  # the plain looks,
+    residual: Floats  # and the seat's products with the residual in the attribute's looks
+
+    def variance(self) -> Floats:
+        """That of the attributes, over all their looks."""
+        return self.squares / np.maximum(self.looks, 1.0)
+
+    def squared_t(self, of_seats: Floats) -> Floats:
+        """How far from zero the correlations between seats, of these variances, and attributes are."""
+        unit: Floats = np.sqrt(of_seats)[:, None] * np.sqrt(self.variance())
+        unit *= self.both
+        unit += TINY
+        t = np.divide(self.products, unit, out=unit)
+        t *= t
+        t *= self.together
+        return t
+
+    def tails(self) -> tuple[Floats, Floats]:
+        """What heavy tails and unequal noise do to scores: robust over nominal variance, and its degrees of freedom.
+
+        As in HC3 (MacKinnon & White 1985), the residuals are those that remain beside the attribute's own effect, b x:
+        otherwise, the more it matters, the more it would be doubted. And each example is judged by the others: who owes
+        its spread to a single one would explain that perfectly, and has shown nothing. Only a ratio that is clearly
+        above one counts.
+
+        There are about as many degrees of freedom as examples that the spread is owed to. By its fourth power, a normal
+        attribute owes its spread to a third of them; so many examples count three times.
+        """
+        squares = np.maximum(self.weighted_squares, TINY)
+        b = self.e_xxx / np.maximum(self.xxxx, TINY)
+        beside = self.ee_xx - b * self.e_xxx  # sum (e - b x)^2 x^2, at its least
+        beside = np.maximum(beside, 1e-9 * self.ee_xx)  # less is what rounding left
+        leverage = self.xxxx / squares / squares  # 1 where all of the spread comes from one example, next to 0 else
+        ratio = beside / squares / np.maximum(1.0 - leverage, 1e-12) ** 2
+        chance = 1.0 + 1.5 * np.sqrt(8.0 / np.maximum(self.looks, 1.0))
+        owed = 1.0 / np.maximum(leverage, 1e-9)
+        degrees = np.maximum(np.maximum(owed - 1.0, 3.0 * owed - 20.0), 1e-3)
+        return np.maximum(1.0, ratio / chance), degrees
+
+
+class Beside(NamedTuple):
+    """The core, laid out by seat: what is not in it has zeros."""
+
+    theta: Floats
+    spread: Floats  # the variances of the members
+    inverse: Floats  # that of their covariance
+    variance: Floats  # of all seats, over all their looks
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """How attributes stand beside the core."""
+
+    score: Floats  # weighted sum of (x_j less its regression on the core) times (y less the core's prediction)
+    noise: Floats  # the variance of the score if the attribute does not matter
+    beyond: Floats  # the attribute's variance beyond its regression on the core
+    covariance: Floats  # with the seats, a row for each
+
+
+def alone(sums: Sums) -> Scores:
+    """Where the core is empty."""
+    noise = _robust(sums, sums.with_target, sums.weighted_squares)
+    return Scores(sums.with_target, noise, sums.variance(), np.zeros((0, sums.looks.size)))
+
+
+def partial(sums: Sums, core: Beside, shrinkage: float) -> Scores:
+    """Beside the core.
+
+    Members of the core that a block did not show count at their mean; the bias that this leaves is removed with the
+    covariances, and what these are uncertain about adds to the noise.
+    """
+    variance = sums.variance()
+    c, behind = _covariance(sums, core, shrinkage)
+    unseen = sums.information - sums.both
+    np.maximum(unseen, 0.0, out=unseen)
+    gamma = core.inverse @ c
+    by_core = unseen * c
+    by_core += sums.products
+    score = sums.with_target - core.theta @ by_core - _sum_of_products(gamma, sums.residual)
+    beyond = np.maximum(variance - _sum_of_products(gamma, c), COPY * variance)
+    share = np.square(gamma, out=gamma)
+    of_all = core.spread @ share
+    share *= sums.both
+    shown = core.spread @ share / np.maximum(of_all, TINY)
+    noise = np.maximum(sums.weighted_squares - (variance - beyond) * shown, COPY * sums.weighted_squares)
+    np.square(unseen, out=unseen)
+    unseen /= np.maximum(behind, 1.0, out=behind)
+    uncertain = (core.theta**2 * core.variance) @ unseen
+    return Scores(score, _robust(sums, score, noise + uncertain * variance), beyond, c)
+
+
+def _covariance(sums: Sums, core: Beside, shrinkage: float) -> tuple[Floats, Floats]:
+    """Covariances with the seats, and the examples behind them: at face value when visible, else shrunk.
+
+    What they are shrunk to is what the other members of the core suggest: of two that go along with the same third,
+    it is expected that they go along with each other. ``shrinkage`` is how many examples this counts for.
+    """
+    pseudo = np.where(sums.squared_t(core.variance) > VISIBLE_T2, 0.0, shrinkage)
+    behind = sums.together + pseudo
+    pseudo *= sums.information / np.maximum(sums.looks, 1.0)
+    looks = sums.both + pseudo
+    looks += TINY
+    c = sums.products / looks
+    # A regression of one on the others has the coefficients -P_ko / P_kk, where P is the inverse.
+    diagonal = core.inverse.diagonal()
+    on_others = core.inverse / np.where(diagonal > 0, -diagonal, 1.0)[:, None]
+    on_others.reshape(-1)[:: diagonal.size + 1] = 0.0
+    expected = on_others @ c
+    pseudo /= looks
+    expected *= pseudo
+    c += expected
+    return c, behind
+
+
+def _robust(sums: Sums, score: Floats, noise: Floats) -> Floats:
+    """The variance of a score as it is, and so that in units of its root it may be taken for a normal one."""
+    inflation, degrees = sums.tails()
+    noise = noise * inflation
+    t = score / np.sqrt(np.maximum(noise, TINY))
+    x = np.maximum(t * t / degrees, 1e-12)
+    return noise * (x / np.log1p(x))  # the square of t / `as_normal(t, degrees)`
+
+
+def _sum_of_products(a: Floats, b: Floats) -> Floats:
+    """Over the rows of both."""
+    return np.asarray(np.einsum("ij,ij->j", a, b))
