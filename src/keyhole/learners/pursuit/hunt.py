@@ -308,7 +308,7 @@ class Hunt:
                 fit.trim_insignificant(float(np.sqrt(np.log(self.n) + 2 * np.log(self._d))))
             else:
                 most = self._s
-                fit.trim(lambda left: len(left) <= most, incumbents=self.published.attributes)
+                fit.trim(lambda left: len(left) <= most, incumbents=self.published.attributes.tolist())
             theta, intercept = fit.coefficients()
             attributes = np.array(fit.members, dtype=np.int64)[fit.chosen()]
             order = np.argsort(attributes)

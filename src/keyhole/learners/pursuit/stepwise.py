@@ -140,10 +140,11 @@ class Stepwise:
             if self._swept[i + 1, i + 1] > COPY:
                 self.flip(i)
 
-    def trim(self, fits: Callable[[list[int]], bool], incumbents: Sequence[int] | Ints = ()) -> list[int]:
+    def trim(self, fits: Callable[[list[int]], bool], incumbents: Sequence[int] = ()) -> list[int]:
         """Let the members go that are missed least for their money, until the rest ``fits``; who went."""
         gone: list[int] = []
-        credit = np.where(np.isin(self.members, incumbents), INCUMBENT, 1.0)
+        inside = set(incumbents)
+        credit = np.array([INCUMBENT if j in inside else 1.0 for j in self.members])
         while self.inside.any() and not fits([self.members[i] for i in self.chosen()]):
             i = int(np.argmin(credit * self.loss_per_money()))
             self.flip(i)
