@@ -214,6 +214,9 @@ class Session:
             answer = meter.ask(query if missing == query.n_examples else query._replace(n_examples=missing))
             if isinstance(answer, Stopped):
                 return answer
+            if answer.n_examples == query.n_examples:  # all at once, as nearly always
+                answers.append(answer.value)
+                continue
             self._part_examples += answer.n_examples
             if answer.n_examples:
                 self._part = answer.value if self._part is None else self._part + answer.value

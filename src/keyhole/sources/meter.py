@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
-from keyhole.arrays import Ints
+from keyhole.arrays import AnyArray, Ints
 from keyhole.errors import BudgetExceeded, KeyholeError, Misuse, SourceFailed
 from keyhole.prices import PriceList
 from keyhole.query import Query
@@ -116,7 +117,7 @@ class Meter:
         self._costs_one = self._prices.panels is None and bool((self._prices.prices == 1.0).all())
         self._limited = self._limits != Limits()
         self._per_attribute = np.zeros(source.n_attributes, dtype=np.int64)
-        self._unposted: list[tuple[Ints, int]] = []  # charged, but not yet entered by attribute
+        self._unposted: dict[int, list[Any]] = {}  # attributes charged for so many examples, but not yet entered
         self._unposted_values = 0
         self.examples = 0
         self.values = 0
@@ -199,7 +200,9 @@ class Meter:
 
     def admit(self, queries: Sequence[Query]) -> list[Query]:
         """Copies of a round's queries that nobody else can change, or an error before anything is read."""
-        plain = self._admit_plain(queries) if len(queries) > 1 else None
+        if len(queries) == 1:  # where examples are asked for one by one, a loop would be felt
+            return [self._admit(queries[0])]
+        plain = self._admit_plain(queries)
         return [self._admit(query) for query in queries] if plain is None else plain
 
     def _admit_plain(self, queries: Sequence[Query]) -> list[Query] | None:
@@ -207,7 +210,7 @@ class Meter:
 
         Where one is not, `_admit` finds out which, and what to say about it.
         """
-        if self._max_cost_per_example is not None or not all(map(_plain, queries)):
+        if not queries or self._max_cost_per_example is not None or not all(map(_plain, queries)):
             return None
         attributes = np.concatenate([query.attributes for query in queries])
         sizes = [query.attributes.size for query in queries]
@@ -230,61 +233,68 @@ class Meter:
         """The same for one."""
         if type(query) is _Admitted:
             return query
-        n_examples = query.n_examples
-        if type(n_examples) is not int or n_examples < 1:  # nearly always it is a plain count
-            n_examples = whole(n_examples, "a query's n_examples")
-        attributes = np.array(query.attributes)
-        if attributes.ndim != 1 or (attributes.size and attributes.dtype.kind not in "iu"):
-            raise Misuse(f"a query names its attributes by whole numbers, not {query.attributes!r}.")
-        if self._n_observed is not None and attributes.size > self._n_observed:
+        attributes, n_examples, statistic = query
+        plain = _plain(query)
+        if plain:
+            attributes = _locked(attributes)
+        else:
+            n_examples, attributes = whole(n_examples, "a query's n_examples"), _arranged(attributes)
+        size = attributes.size
+        if self._n_observed is not None and size > self._n_observed:
             raise BudgetExceeded(
-                f"a query may look at {self._n_observed} attributes of an example, not {attributes.size}; "
-                "nothing was read."
+                f"a query may look at {self._n_observed} attributes of an example, not {size}; nothing was read."
             )
         out_of_order = attributes[1:] <= attributes[:-1]
-        if out_of_order.size and out_of_order[out_of_order.argmax()]:  # is there any? the quickest way to ask
+        if 1 in out_of_order.tobytes():  # is there any? the quickest way to ask
             raise Misuse(f"a query's attributes must be distinct and ascending, not {attributes.tolist()}.")
-        if attributes.size and not 0 <= attributes.item(0) <= attributes.item(-1) < self._per_attribute.size:
+        if size and not 0 <= attributes.item(0) <= attributes.item(-1) < self._per_attribute.size:
             raise Misuse(
                 f"a query's attributes lie between 0 and {self._per_attribute.size - 1}, not {attributes.tolist()}."
             )
-        if attributes.dtype is not _INT64:
-            attributes = attributes.astype(np.int64)
-        attributes = _locked(attributes)
+        if not plain:
+            attributes = _locked(attributes.astype(np.int64))
         if self._max_cost_per_example is not None:
             cost = self._price(attributes)
             if _over(cost, self._max_cost_per_example):
                 raise BudgetExceeded(
                     f"the looks at an example may cost {self._max_cost_per_example:g}, not {cost:g}; nothing was read."
                 )
-        return _Admitted(attributes, n_examples, query.statistic)
+        return _Admitted(attributes, n_examples, statistic)
 
     def _charge(self, attributes: Ints, n_examples: int) -> None:
+        size = attributes.size
         self.examples += n_examples
-        self.values += n_examples * attributes.size
-        self.cost += n_examples * (attributes.size if self._costs_one else self._price(attributes))
+        self.values += n_examples * size
+        self.cost += n_examples * (size if self._costs_one else self._price(attributes))
         # To enter the looks attribute by attribute takes longer than all of the above, and less for many at a time.
-        self._unposted.append((attributes, n_examples))
-        self._unposted_values += 1 + attributes.size
+        self._unposted.setdefault(n_examples, []).append(attributes)
+        self._unposted_values += 1 + size
         if self._unposted_values > _POST_AFTER:
             self._post()
 
     def _post(self) -> None:
         """Enter what was charged since the last time into the count of each attribute."""
-        if self._unposted:
-            attributes, n_examples = zip(*self._unposted, strict=True)
-            looks = np.repeat(n_examples, [each.size for each in attributes])
-            np.add.at(self._per_attribute, np.concatenate(attributes), looks)
-            self._unposted, self._unposted_values = [], 0
+        for n_examples, attributes in self._unposted.items():
+            # All are locked, and so plain bytes: to join these takes a third of the time of `concatenate`.
+            np.add.at(self._per_attribute, np.frombuffer(b"".join(attributes), _INT64), n_examples)
+        self._unposted, self._unposted_values = {}, 0
 
     def _price(self, attributes: Ints) -> float:
         """What it costs to look at these attributes of one example."""
         return float(len(attributes)) if self._costs_one else self._prices.cost(attributes)
 
 
+def _arranged(attributes: Any) -> AnyArray:
+    """A copy as an array of whole numbers, whatever they came in."""
+    arranged = np.array(attributes)
+    if arranged.ndim != 1 or (arranged.size and arranged.dtype.kind not in "iu"):
+        raise Misuse(f"a query names its attributes by whole numbers, not {attributes!r}.")
+    return arranged
+
+
 def _locked(attributes: Ints) -> Ints:
-    """The same for good: statistics are shown it, and it is what will be charged. A flag could be taken back."""
-    return np.frombuffer(attributes.tobytes() or bytes(8), np.int64)[: attributes.size]
+    """A copy for good: statistics are shown it, and it is what will be charged. A flag could be taken back."""
+    return np.frombuffer(attributes.tobytes(), _INT64)
 
 
 def _plain(query: Query) -> bool:
