@@ -1,6 +1,6 @@
 """Data of many kinds, most of them awkward, and nothing tuned: who copes with what.
 
-    python benchmarks/kinds.py [--splits 5] [--only "rare counts"] [--save benchmarks/results/kinds.json]
+    python benchmarks/kinds.py [--splits 20] [--only "rare counts"] [--save benchmarks/results/kinds.json]
 
 10,000 examples of 200 attributes, of which ten matter and explain half of the target's variance where nothing else is
 said, and the small data sets that come with scikit-learn. One pass over a random 80 %, shuffled; the test error is
@@ -158,7 +158,7 @@ def measure(splits: int, only: str | None) -> Iterator[dict[str, str | float]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--only", choices=KINDS)
     parser.add_argument("--save", type=Path, default=Path(__file__).parent / "results" / "kinds.json")
     settings = parser.parse_args()

@@ -74,7 +74,7 @@ class Evidence:
         products *= step[others, None]
         products += moments.products[others, :size]
         squares = (moments.products.diagonal() + gain * step * step)[:size]
-        degrees = (n - (before[:size] == 0)) * (had / n)
+        degrees = (n - (before[:size] == 0)) * (had / n)  # the mean takes one, once
         # What was filled in was the mean so far, or that of the block, and leaves both as they are.
         seen = before[:size] + had
         self.examples[a] = seen
