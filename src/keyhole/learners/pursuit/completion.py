@@ -32,7 +32,7 @@ class Completion:
         beta = np.linalg.solve(ridged, C[1:, 0])
         self._C[1:q, 1:q], self._beta[: q - 1] = C[1:, 1:], beta
         self._C[0, 0] = C[0, 0] + beta @ (C[1:, 1:] @ beta - 2 * C[1:, 0])
-        self.mean[:q], self.behind[:q] = sums.mean, _shown(sums)
+        self.mean[:q], self.behind[:q] = sums.mean, sums.n if sums.pairs is None else sums.pairs.diagonal()
 
     @property
     def among_seats(self) -> Floats:
@@ -72,7 +72,7 @@ class Completion:
         step = self.mean[:q] - sums.mean[:q]
         step[0] -= beta @ step[1:]
         self.mean[q:p] = sums.mean[q:] + step @ B
-        self.behind[q:p] = _shown(sums)[q:] + weight[:, 0]
+        self.behind[q:p] = (n if sums.pairs is None else sums.pairs.diagonal()[q:]) + weight[:, 0]
         # What the newcomers have beyond the earlier seats takes its share of the residual.
         gamma = _solve(own - B[1:].T @ cross[1:], cross[0], 1e-9 * own.diagonal() + TINY)
         beta -= B[1:] @ gamma
@@ -93,7 +93,3 @@ def _products(sums: MomentSums) -> Floats:
     """As if no value had been missing: what some examples do not show is as in those that do."""
     return sums.products if sums.pairs is None else sums.products * (sums.n / np.maximum(sums.pairs, 1.0))
 
-
-def _shown(sums: MomentSums) -> Floats:
-    """How many examples show each column."""
-    return np.full(sums.mean.size, float(sums.n)) if sums.pairs is None else np.diag(sums.pairs)
