@@ -257,7 +257,8 @@ class FitMoments:
 
     A missing value counts as the attribute's entry in ``fill``, its mean as far as that is known; where ``fill`` has
     NaN, as the mean of the block. So it adds nothing to a product, and ``pairs`` says how many examples do. A residual
-    counts as no larger than ``limit``, so that one wild example does not drown what the others say.
+    counts as no larger than ``limit``, and a target as no farther from what is expected, so that one wild example does
+    not drown what the others say.
     """
 
     predictor: Predictor
@@ -272,6 +273,9 @@ class FitMoments:
         if np.isnan(np.add.reduce(mean)):
             block, pairs = self._filled(block)
             mean = _means(block)
+        tamed = self._tamed(block, mean)
+        if tamed is not block:
+            block, mean = tamed, _means(tamed)
         n, direction = block.targets.size, self._direction(block.attributes)
         constant = mean @ direction - self.predictor.intercept
         # In the order in which it was read: to turn a block round takes longer than to multiply it.
@@ -320,6 +324,22 @@ class FitMoments:
         direction[attributes.searchsorted(self.predictor.attributes)] = -self.predictor.coef
         direction[-1] = 1.0
         return direction
+
+    def _tamed(self, block: Block, mean: Floats) -> Block:
+        """The block with no target farther than ``limit`` from both what is predicted for it and what is usual.
+
+        Not from the prediction alone: where a wild value of an attribute leads that astray, the target is right.
+        """
+        if self.limit == np.inf:
+            return block
+        at, theta = block.attributes.searchsorted(self.predictor.attributes), self.predictor.coef
+        usual = float((mean if self.fill is None else self.fill)[at] @ theta) + self.predictor.intercept
+        if np.abs(block.targets - usual).max() <= self.limit:
+            return block
+        predicted = block.values[:, at] @ theta + self.predictor.intercept
+        low, high = np.minimum(predicted, usual) - self.limit, np.maximum(predicted, usual) + self.limit
+        tame = np.clip(block.targets, low, high)
+        return block if np.array_equal(tame, block.targets) else block._replace(targets=tame)
 
     def _filled(self, block: Block) -> tuple[Block, Floats]:
         """The block without holes, and how many of its examples show both of two columns, the target last."""

@@ -559,6 +559,36 @@ def test_one_example_with_an_error_of_unit_does_not_drown_what_is_known(size):
     assert all(known)
 
 
+@pytest.mark.parametrize("size", [300.0, 1e6, 1e12])
+def test_one_wild_target_floods_neither_seats_nor_core(size):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(4_000, 200))
+    y = X[:, :10].sum(axis=1) + rng.normal(size=4_000)
+    y[2_000] = size
+    source, known = kh.ArraySource(X, y), []
+    hunt = Hunt(200, 10, Budget.of_looks(30, 200, 10), np.random.default_rng(0))
+
+    while hunt.n < 2_500:
+        ask(source, hunt)
+        if hunt.n > 2_000:
+            known.append(set(range(10)) <= set(hunt.core.members) and hunt._residual_variance < 2)
+            assert len(hunt.seats.members) < 15
+
+    assert all(known)
+
+
+def test_a_target_is_wild_only_where_it_is_far_from_what_is_predicted_and_from_what_is_usual():
+    model, fill = kh.Predictor([0], [2.0], 1.0, 3), np.zeros(3)
+    X = np.zeros((4, 3))
+    X[:, 0] = [0.0, 100.0, 100.0, -1.0]
+    y = np.array([50.0, 201.0, 1.0, -1.0])  # wild; as predicted; as usual, where an attribute is wild; as predicted
+
+    sums = FitMoments(model, fill, limit=10.0)(Block(np.arange(3), X, y))
+
+    assert sums.moments.mean[-1] == pytest.approx(np.mean([11.0, 201.0, 1.0, -1.0]))
+    assert sums.ee == pytest.approx(10.0**2 + 0.0 + 10.0**2 + 0.0)
+
+
 def test_wild_values_of_attributes_that_do_not_matter_do_no_harm():
     """One value in a thousand is 1e12. A member that has one leaves, and takes along what it had explained."""
     for seed in (3, 5, 7):
