@@ -496,7 +496,7 @@ def test_a_predictor_may_need_all_looks_and_gets_them_once_its_last_member_is_cl
     np.testing.assert_allclose(predictor.coef, 2.0, atol=0.1)
 
 
-def test_a_residual_counts_for_no_more_than_the_limit_and_the_moments_stay_as_they_are():
+def test_a_residual_counts_for_no_more_than_the_limit_and_the_moments_of_attributes_stay_as_they_are():
     X, y = correlated(n=50)
     model, block = kh.Predictor([0, 1], [1.0, -2.0], 5.0, 6), Block(np.arange(6), X, y)
     e = y - model.predict(X)
@@ -509,7 +509,7 @@ def test_a_residual_counts_for_no_more_than_the_limit_and_the_moments_stay_as_th
     assert limited.ee == pytest.approx(np.sum(clipped**2))
     np.testing.assert_allclose(limited.ex, clipped @ centred)
     np.testing.assert_allclose(limited.ee_xx, clipped**2 @ centred**2)
-    np.testing.assert_array_equal(limited.moments.products, free.moments.products)
+    np.testing.assert_array_equal(limited.moments.products[:-1, :-1], free.moments.products[:-1, :-1])
 
 
 @given(cuts=st.sets(st.integers(1, 59)), offset=st.sampled_from([0.0, -30.0, 1e4]))
