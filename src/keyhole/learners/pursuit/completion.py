@@ -92,4 +92,3 @@ def _solve(A: Floats, b: Floats, ridge: Floats) -> Floats:
 def _products(sums: MomentSums) -> Floats:
     """As if no value had been missing: what some examples do not show is as in those that do."""
     return sums.products if sums.pairs is None else sums.products * (sums.n / np.maximum(sums.pairs, 1.0))
-
