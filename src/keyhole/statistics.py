@@ -257,13 +257,14 @@ class FitMoments:
 
     A missing value counts as the attribute's entry in ``fill``, its mean as far as that is known; where ``fill`` has
     NaN, as the mean of the block. So it adds nothing to a product, and ``pairs`` says how many examples do. A residual
-    counts as no larger than ``limit``, and a target as no farther from what is expected, so that one wild example does
-    not drown what the others say.
+    counts as no larger than ``limit``, and a target as no farther from what is expected than ``farthest``, so that one
+    wild example does not drown what the others say.
     """
 
     predictor: Predictor
     fill: Floats | None = None
     limit: float = np.inf
+    farthest: float = np.inf
 
     allows_missing: ClassVar[bool] = True
 
@@ -326,18 +327,18 @@ class FitMoments:
         return direction
 
     def _tamed(self, block: Block, mean: Floats) -> Block:
-        """The block with no target farther than ``limit`` from both what is predicted for it and what is usual.
+        """The block with no target beyond ``farthest`` from both what is predicted for it and what is usual.
 
         Not from the prediction alone: where a wild value of an attribute leads that astray, the target is right.
         """
-        if self.limit == np.inf:
+        if self.farthest == np.inf:
             return block
         at, theta = block.attributes.searchsorted(self.predictor.attributes), self.predictor.coef
         usual = float((mean if self.fill is None else self.fill)[at] @ theta) + self.predictor.intercept
-        if np.abs(block.targets - usual).max() <= self.limit:
+        if np.abs(block.targets - usual).max() <= self.farthest:
             return block
         predicted = block.values[:, at] @ theta + self.predictor.intercept
-        low, high = np.minimum(predicted, usual) - self.limit, np.maximum(predicted, usual) + self.limit
+        low, high = np.minimum(predicted, usual) - self.farthest, np.maximum(predicted, usual) + self.farthest
         tame = np.clip(block.targets, low, high)
         return block if np.array_equal(tame, block.targets) else block._replace(targets=tame)
 

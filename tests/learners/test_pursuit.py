@@ -496,7 +496,7 @@ def test_a_predictor_may_need_all_looks_and_gets_them_once_its_last_member_is_cl
     np.testing.assert_allclose(predictor.coef, 2.0, atol=0.1)
 
 
-def test_a_residual_counts_for_no_more_than_the_limit_and_the_moments_of_attributes_stay_as_they_are():
+def test_a_residual_counts_for_no_more_than_the_limit_and_the_moments_stay_as_they_are():
     X, y = correlated(n=50)
     model, block = kh.Predictor([0, 1], [1.0, -2.0], 5.0, 6), Block(np.arange(6), X, y)
     e = y - model.predict(X)
@@ -509,7 +509,7 @@ def test_a_residual_counts_for_no_more_than_the_limit_and_the_moments_of_attribu
     assert limited.ee == pytest.approx(np.sum(clipped**2))
     np.testing.assert_allclose(limited.ex, clipped @ centred)
     np.testing.assert_allclose(limited.ee_xx, clipped**2 @ centred**2)
-    np.testing.assert_array_equal(limited.moments.products[:-1, :-1], free.moments.products[:-1, :-1])
+    np.testing.assert_array_equal(limited.moments.products, free.moments.products)
 
 
 @given(cuts=st.sets(st.integers(1, 59)), offset=st.sampled_from([0.0, -30.0, 1e4]))
@@ -571,7 +571,7 @@ def test_one_wild_target_floods_neither_seats_nor_core(size):
     while hunt.n < 2_500:
         ask(source, hunt)
         if hunt.n > 2_000:
-            known.append(set(range(10)) <= set(hunt.core.members) and hunt._residual_variance < 2)
+            known.append(set(range(10)) <= set(hunt.core.members) and hunt._residual_variance < 5)
             assert len(hunt.seats.members) < 15
 
     assert all(known)
@@ -583,7 +583,7 @@ def test_a_target_is_wild_only_where_it_is_far_from_what_is_predicted_and_from_w
     X[:, 0] = [0.0, 100.0, 100.0, -1.0]
     y = np.array([50.0, 201.0, 1.0, -1.0])  # wild; as predicted; as usual, where an attribute is wild; as predicted
 
-    sums = FitMoments(model, fill, limit=10.0)(Block(np.arange(3), X, y))
+    sums = FitMoments(model, fill, limit=10.0, farthest=10.0)(Block(np.arange(3), X, y))
 
     assert sums.moments.mean[-1] == pytest.approx(np.mean([11.0, 201.0, 1.0, -1.0]))
     assert sums.ee == pytest.approx(10.0**2 + 0.0 + 10.0**2 + 0.0)

@@ -45,8 +45,10 @@ VISIBLE_T2 = 9.0
 ENOUGH_ATTRIBUTES = 250
 #: An attribute with less than this share of its variance beyond the model is a copy of what is in it.
 COPY = 0.03
-#: A residual counts as at most so many standard deviations, and so does what is unexpected in a target.
+#: A residual counts as at most so many standard deviations.
 WILD = 10.0
+#: What is unexpected in a target counts as at most so many.
+WILD_TARGET = 30.0
 #: How many epochs are kept apart before the least informative two are joined.
 MAX_EPOCHS = 24
 #: Two are joined all the same when that loses no more than this share of what is known about anybody.

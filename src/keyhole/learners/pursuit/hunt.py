@@ -28,6 +28,7 @@ from keyhole.learners.pursuit.constants import (
     TINY,
     TOGETHER,
     WILD,
+    WILD_TARGET,
     Z_LAST,
     Z_SEAT,
 )
@@ -138,8 +139,9 @@ class Hunt:
         """What to ask of each block: moments, and residuals of the working model."""
         if self._model is None:
             self._model = self.working_model()
-        limit = WILD * float(np.sqrt(self._residual_variance)) if self._residual_variance > NO_VARIANCE else np.inf
-        return [FitMoments(self._model, self.evidence.means[attributes], limit) for attributes in blocks]
+        spread = float(np.sqrt(self._residual_variance)) if self._residual_variance > NO_VARIANCE else np.inf
+        limits = WILD * spread, WILD_TARGET * spread
+        return [FitMoments(self._model, self.evidence.means[attributes], *limits) for attributes in blocks]
 
     def working_model(self) -> Predictor:
         """The core as a predictor; whoever answers forms its residuals."""
