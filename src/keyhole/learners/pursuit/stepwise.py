@@ -143,8 +143,8 @@ class Stepwise:
     def trim(self, fits: Callable[[list[int]], bool], incumbents: Sequence[int] = ()) -> list[int]:
         """Let the members go that are missed least for their money, until the rest ``fits``; who went."""
         gone: list[int] = []
-        inside = set(incumbents)
-        credit = np.array([INCUMBENT if j in inside else 1.0 for j in self.members])
+        published = set(incumbents)
+        credit = np.array([INCUMBENT if j in published else 1.0 for j in self.members])
         while self.inside.any() and not fits([self.members[i] for i in self.chosen()]):
             i = int(np.argmin(credit * self.loss_per_money()))
             self.flip(i)
