@@ -572,7 +572,7 @@ def test_one_wild_target_floods_neither_seats_nor_core(size):
         ask(source, hunt)
         if hunt.n > 2_000:
             known.append(set(range(10)) <= set(hunt.core.members) and hunt._residual_variance < 5)
-            assert len(hunt.seats.members) < 15
+            assert len(hunt.seats.members) <= 10 + FLUKES
 
     assert all(known)
 

@@ -51,7 +51,8 @@ class Completion:
         """Regress the newcomers, who are in ``sums``, on those before them, and fill in what the past did not show.
 
         ``told`` has what each newcomer (a row) brought about the residual and about the earlier seats, as if from so
-        many examples as ``told_by`` says.
+        many examples as ``told_by`` says. It never outweighs what was seen since, and fades when there is more of that:
+        who was chosen for what it showed shows less later on.
         """
         q, p, n = self._q, sums.mean.size, sums.n
         C, beta, M = self._C[:q, :q], self._beta[: q - 1], _products(sums)
@@ -59,9 +60,8 @@ class Completion:
         M_old[0] -= beta @ M_old[1:]
         M_old, M_cross = M_old[:, :q], M_old[:, q:]
         M_old[:, 0] -= M_old[:, 1:] @ beta
-        weight = np.minimum(told_by, n)  # it never outweighs what was seen since
-        root = np.sqrt(weight)
-        left = C * (root[:, :, None] * root[:, None, :])  # one for each newcomer
+        weight = np.minimum(np.minimum(told_by, n), np.maximum(2.0 * told_by - n, 0.0))
+        left = C * weight[:, :, None]  # one for each newcomer
         left += M_old
         steady = RIDGE * C.diagonal()
         steady[0] *= 1e-9

@@ -266,8 +266,10 @@ class Hunt:
 
     def _reseat(self, gone: list[int]) -> None:
         """Losers leave; who stands out, and beats the weakest when the core is full, sits down."""
+        published = self.published.attributes.tolist()  # these are looked at all the same
         for j in self.seats.members[:]:
-            if j in gone or (j not in self.core.members and self._t.get(j, 0.0) < T_LEAVE):
+            lost = j in gone or (j not in self.core.members and self._t.get(j, 0.0) < T_LEAVE)
+            if lost and j not in published:
                 self.seats.leave(j)
                 self.evidence.close(j)
                 del self._standings.seated_at[j]
