@@ -13,7 +13,7 @@ from scipy import stats
 import keyhole as kh
 from keyhole.explanation import MOVES, Standing
 from keyhole.learners.pursuit.budget import Budget
-from keyhole.learners.pursuit.constants import MAX_EPOCHS
+from keyhole.learners.pursuit.constants import FLUKES, MAX_EPOCHS
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.hunt import Hunt
 from keyhole.learners.pursuit.publication import Publication, squared_error
@@ -185,6 +185,36 @@ def test_a_newcomer_does_not_throw_away_what_was_seen_before_it_sat_down():
     assert completed.covariance[3, 3] == pytest.approx(beta[:3] @ C @ beta[:3] + spread, rel=3e-2)
     assert completed.mean[3] == pytest.approx(np.mean(A @ beta), rel=1e-2)
     assert completed.behind.tolist() == [300, 300, 300, 200]
+
+
+def with_a_newcomer(X, y, brought, n_together):
+    """Two attributes seen from the start, and a third, which brought something, seen with them so often at the end."""
+    seats = seated([0, 1], (X[:-n_together], y[:-n_together]))
+    seats.sit(2, brought)
+    seats.add(seen(X[-n_together:], y[-n_together:], [0, 1, 2]))
+    return seats.completed()
+
+
+@pytest.mark.parametrize("behind", [(40.0, 40.0, 40.0), (40.0, 0.0, 30.0), (0.0, 25.0, 5.0)])
+def test_a_newcomer_that_tells_what_is_so_changes_nothing_however_much_is_behind_each_word(behind):
+    X, y = correlated(n=300, d=3, seed=5)
+    without = with_a_newcomer(X, y, NOTHING, 40)
+    target, *among = without.covariance[3]  # of the newcomer with the target, and with the seats
+    beta = np.linalg.solve(without.covariance[1:3, 1:3], without.covariance[0, 1:3])
+
+    so = Brought(behind[0], target - beta @ among[:2], {0: (among[0], behind[1]), 1: (among[1], behind[2])})
+
+    np.testing.assert_allclose(with_a_newcomer(X, y, so, 40).covariance, without.covariance, rtol=0.02)
+
+
+def test_what_a_newcomer_brought_counts_at_first_and_is_forgotten_once_it_was_seen_twice_as_often():
+    X, y = correlated(n=300, d=3, seed=5)
+    brought = Brought(50.0, 10.0, {0: (5.0, 50.0)})
+
+    for n_together, counts in ((20, True), (50, True), (99, True), (100, False), (200, False)):
+        with_it = with_a_newcomer(X, y, brought, n_together).covariance
+        without = with_a_newcomer(X, y, NOTHING, n_together).covariance
+        assert np.allclose(with_it, without, rtol=1e-9) != counts
 
 
 def test_who_leaves_takes_nothing_along_but_its_own_column():
@@ -664,6 +694,24 @@ def test_attributes_move_between_standings_as_the_table_says():
     assert seen <= reachable
     assert (Standing.SCOUTED, Standing.SEATED) in seen
     assert not any(b is Standing.UNSEEN and a is not b for a, b in seen)
+
+
+def test_who_is_published_keeps_the_seat_whatever_the_core_makes_of_it():
+    """Ten near copies of each: now one is in the core, now another."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(3_000, 8)), 10, axis=1) + 0.2 * rng.normal(size=(3_000, 80))
+    y = X[:, ::20].sum(axis=1) + 2.0 * rng.normal(size=3_000)
+    source = kh.ArraySource(X, y)
+    hunt = Hunt(80, 4, Budget.of_looks(12, 80, 4), np.random.default_rng(0))
+    outside_the_core = 0
+
+    while hunt.n < 2_900:
+        ask(source, hunt)
+        published = set(hunt.published.attributes.tolist())
+        assert published <= set(hunt.seats.members)
+        outside_the_core += len(published - set(hunt.core.members))
+
+    assert outside_the_core > 0
 
 
 def test_memory_does_not_grow_with_the_number_of_examples():
