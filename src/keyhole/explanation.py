@@ -23,12 +23,13 @@ MOVES = {
     (Standing.SCOUTED, Standing.SEATED): "its score stands out beside the core",
     (Standing.SEATED, Standing.CORE): "its t on matched evidence is large enough",
     (Standing.CORE, Standing.PUBLISHED): "it is among the best of the core, which predicts new examples no worse",
+    (Standing.SEATED, Standing.PUBLISHED): "the predictor has room, and its t would keep it in the core",
     (Standing.CORE, Standing.SEATED): "its t on matched evidence is too small",
     (Standing.CORE, Standing.SCOUTED): "the core is full, and it is missed least",
     (Standing.SEATED, Standing.SCOUTED): "it has lost on matched evidence",
     (Standing.PUBLISHED, Standing.CORE): "a better predictor does without it",
     (Standing.PUBLISHED, Standing.SEATED): "a better predictor does without it, and it had left the core before",
-    (Standing.PUBLISHED, Standing.SCOUTED): "a better predictor does without it, and it had left its seat before",
+    (Standing.PUBLISHED, Standing.SCOUTED): "a better predictor does without it, and so does the core",
 }
 
 
@@ -40,7 +41,7 @@ class Term:
     standing: Standing
     evidence: float
     looks: int
-    admitted: int | None  # after how many examples it entered the core, if it is in it
+    admitted: int | None  # after how many examples it entered the core; its seat, if it is published without that
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,6 +151,21 @@ def test_settling_keeps_what_matters_and_trimming_lets_the_least_missed_go():
     assert fit.trim(lambda left: len(left) <= 2) == [int(np.argmin(loss))]
 
 
+def test_filling_takes_the_best_that_would_not_be_dropped_as_long_as_there_is_room():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 5))
+    y = X @ [1.0, 0.125, 0.14, 0.13, 0.0] + rng.normal(size=400)
+    fit = Stepwise(range(5), seated(range(5), (X, y)).completed(), np.ones(5), np.ones(5))
+    t = np.abs(ordinary_least_squares(X, y)[1])
+    assert t[4] < 2 < t[1:4].min()
+    fit.flip(0)
+
+    fit.fill(2, among=[0, 1, 2, 4])
+    assert [fit.members[i] for i in fit.chosen()] == [0, 1 + int(np.argmax(t[1:3]))]
+    fit.fill(5, among=[0, 1, 2, 4])
+    assert [fit.members[i] for i in fit.chosen()] == [0, 1, 2]
+
+
 @pytest.mark.parametrize(("worth", "leaves"), [(1.5, 1), (3.0, 0)])
 def test_an_incumbent_leaves_only_where_the_other_is_missed_twice_as_much(worth, leaves):
     """Attribute 0 is in the predictor, attribute 1 would take its place and explains ``worth`` times as much."""

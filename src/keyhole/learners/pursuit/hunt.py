@@ -303,7 +303,7 @@ class Hunt:
         self._standings.seated_at[j] = self.n
 
     def _propose(self) -> None:
-        """The best of the core stands as candidate."""
+        """The best of the core stands as candidate, with the best of the other seats if there is room."""
         if self._fit is None or not self.core.members:
             candidate = Predictor([], [], self.core.intercept, self._d, means=[])
         else:
@@ -312,6 +312,7 @@ class Hunt:
                 fit.trim_insignificant(float(np.sqrt(np.log(self.n) + 2 * np.log(self._d))))
             else:
                 most = self._s
+                fit.fill(most, self.seats.members)
                 fit.trim(lambda left: len(left) <= most, incumbents=self.published.attributes.tolist())
             theta, intercept = fit.coefficients()
             attributes = np.array(fit.members, dtype=np.int64)[fit.chosen()]
@@ -366,6 +367,8 @@ class Hunt:
         terms = []
         for j in [*inside.tolist(), *others]:
             looks, admitted = int(self.evidence.examples[j]), self._standings.core_since.get(j)
+            if admitted is None and j in inside:
+                admitted = self._standings.seated_at[j]
             terms.append(Term(j, self._standing_of(j), float(evidence[j]), looks, admitted))
         return Explanation(tuple(terms), self.published, gain=self.gain())
 

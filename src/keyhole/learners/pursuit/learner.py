@@ -7,7 +7,8 @@ An attribute is unseen, scouted, seated, in the core, or published:
 * **Seats.** An attribute whose score stands out takes a seat: from then on it is looked at in every example, together
   with all other seats, so that seats are compared on matched evidence.
 * **Core.** Stepwise least squares among the seats picks the model. Who lost on matched evidence leaves its seat.
-* **Published.** The best of the core, once it has predicted new examples no worse than what is published now.
+* **Published.** The best of the core, and of the other seats while there is room, once this has predicted new examples
+  no worse than what is published now.
 
 Where looks have prices, evidence counts per unit of money. `hunt` takes the steps.
 """

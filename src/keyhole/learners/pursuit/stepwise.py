@@ -140,6 +140,16 @@ class Stepwise:
             if self._swept[i + 1, i + 1] > COPY:
                 self.flip(i)
 
+    def fill(self, most: int, among: Sequence[int]) -> None:
+        """While there are fewer than ``most``, let the best ``among`` the others join that would not be dropped."""
+        may_join = np.isin(self.members, among)
+        while np.count_nonzero(self.inside) < most:
+            t = np.where(may_join & ~self.inside, np.abs(self.t()), 0.0)
+            best = int(np.argmax(t))
+            if t[best] <= T_DROP:
+                return
+            self.flip(best)
+
     def trim(self, fits: Callable[[list[int]], bool], incumbents: Sequence[int] = ()) -> list[int]:
         """Let the members go that are missed least for their money, until the rest ``fits``; who went."""
         gone: list[int] = []
