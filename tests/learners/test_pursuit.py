@@ -363,6 +363,89 @@ def test_who_was_never_seen_with_a_member_is_expected_to_go_along_with_it_as_the
     assert abs(scores.score[0] / evidence.total.information[3]) < 0.1  # it does not matter; with 0 in this place, 0.5
 
 
+def of_one_factor(n, d, rng, *, own):
+    """Attributes of unit variance, of which the share ``own`` is theirs alone and the rest is common to all."""
+    return np.sqrt(own) * rng.normal(size=(n, d)) + np.sqrt(1 - own) * rng.normal(size=(n, 1))
+
+
+def looked_at_before_and_after(rng, *, discount):
+    """Attribute 1 in 1,000 examples without attribute 0, then in 500 with it, which by then is the core."""
+    X = of_one_factor(1_500, 2, rng, own=0.1)
+    y = 0.5 * X[:, 0] + rng.normal(size=1_500)
+    core, model = Core([0], np.array([0.5]), 0.0, np.ones(1), np.ones((1, 1))), kh.Predictor([0], [0.5], 0.0, 2)
+    evidence = Evidence(2, 2)
+    evidence.add(seen(X[:1_000], y[:1_000], [1]), weight=1.0)
+    evidence.open(0)
+    evidence.add(seen(X[1_000:1_100], y[1_000:1_100], [0, 1], model), weight=1.0)
+    before = evidence.scores(slice(1, 2), core)
+    if discount:
+        evidence.discount(slice(1, 2), before)
+        after = evidence.scores(slice(1, 2), core)
+        for now, then in (
+            (after.beyond, before.beyond),
+            (after.score**2 / after.noise, before.score**2 / before.noise),
+        ):
+            np.testing.assert_allclose(now, then, rtol=1e-9)
+    evidence.add(seen(X[1_100:], y[1_100:], [0, 1], model), weight=1.0)
+    scores = evidence.scores(slice(1, 2), core)
+    return scores.score[0] / evidence.total.information[1], scores.score[0] / np.sqrt(scores.noise[0])
+
+
+def test_looks_from_before_the_core_was_there_count_for_what_they_say():
+    """What is known by then does not change, what is learned is worth more, and it is clear how much it is worth."""
+    rng = np.random.default_rng(7)
+    as_before, _ = np.array([looked_at_before_and_after(rng, discount=False) for _ in range(300)]).T
+    effect, z = np.array([looked_at_before_and_after(rng, discount=True) for _ in range(300)]).T
+
+    assert np.var(effect) < 0.6 * np.var(as_before)
+    assert abs(np.mean(effect)) < 4 * np.std(effect) / np.sqrt(300)
+    assert 0.75 < np.std(z) < 1.15
+
+
+def after_the_prior(X, seats, scout):
+    """The covariances of a scout with the seats; it has been seen with the first of them only."""
+    evidence, d = Evidence(X.shape[1], len(seats)), X.shape[1]
+    others = [j for j in range(d) if j != scout]
+    evidence.open(seats[0])
+    evidence.add(seen(X[:300], np.zeros(300), range(d)), weight=1.0)
+    for j in seats[1:]:
+        evidence.open(j)
+    evidence.add(seen(X[300:], np.zeros(len(X) - 300), others), weight=1.0)
+    evidence.learn_prior()
+    none = np.zeros(len(seats))
+    core = Core(list(seats), none, 0.0, none + 1.0, np.eye(len(seats)))
+    return evidence.scores(np.array([scout]), core).covariance[:, 0]
+
+
+def test_a_correlation_that_everybody_has_is_expected_of_those_who_were_not_seen():
+    X = of_one_factor(2_000, 80, np.random.default_rng(8), own=0.2)
+
+    np.testing.assert_allclose(after_the_prior(X, (3, 30, 60), 11), 0.8, atol=0.1)
+
+
+@pytest.mark.parametrize("signs", [0.0, 1.0], ids=["nobody goes along with anybody", "some do and some the other way"])
+def test_nothing_is_expected_where_correlations_differ_more_than_they_agree(signs):
+    rng = np.random.default_rng(9)
+    X = of_one_factor(2_000, 80, rng, own=1 - 0.8 * signs) * rng.permutation(np.repeat([-1.0, 1.0], 40))
+
+    np.testing.assert_allclose(after_the_prior(X, (3, 30, 60), 11)[1:], 0.0, atol=0.05)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_attributes_are_found_whose_effects_cancel_in_what_all_have_in_common(seed):
+    """Nobody goes along with the target: what is positive and what is negative share one strong factor."""
+    rng = np.random.default_rng(seed)
+    X = of_one_factor(10_000, 200, rng, own=0.1)
+    beta = np.zeros(200)
+    beta[rng.choice(200, 10, replace=False)] = np.repeat([-1.0, 1.0], 5)
+    y = X @ beta + rng.normal(size=10_000)
+
+    result = kh.learn(kh.Pursuit(20, 10), kh.ArraySource(X[:8_000], y[:8_000]), progress=False)
+
+    error = np.mean((y[8_000:] - result.predictor.predict(X[8_000:])) ** 2)
+    assert error < 0.7 * np.var(y[8_000:])  # the noise alone is half
+
+
 def test_small_blocks_say_the_same_as_a_large_one():
     X, y = correlated(n=400)
     model = kh.Predictor([0, 1], [0.5, -1.0], 1.0, 6)
@@ -737,7 +820,7 @@ def test_memory_does_not_grow_with_the_number_of_examples():
 
     arrays = [each for each in vars(hunt.evidence).values() if isinstance(each, np.ndarray)]
     numbers = sum(each.size for each in arrays if each.base is None)
-    assert numbers <= 200 * (4 * 20 + 10) + 20
+    assert numbers <= 200 * (4 * 20 + 11) + 20
     assert len(hunt.seats.epochs) <= MAX_EPOCHS
 
 

@@ -41,6 +41,12 @@ CORE_SHARE = 0.8
 
 #: A covariance is taken at face value when its squared t exceeds this, else shrunk.
 VISIBLE_T2 = 9.0
+#: What is expected of one counts for at most so many examples.
+LARGEST_PRIOR = 1000.0
+#: Where looks so far say less than this beside one of today, they count for less, ...
+STALE = 0.7
+#: ... but never for less than this, or nothing would be left of them when the core changes again.
+LEAST = 0.2
 #: How correlated attributes are in general is learned from about this many of them.
 ENOUGH_ATTRIBUTES = 250
 #: An attribute with less than this share of its variance beyond the model is a copy of what is in it.

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyhole.arrays import Floats, Ints
-from keyhole.learners.pursuit.constants import ENOUGH_ATTRIBUTES, VISIBLE_T2
-from keyhole.learners.pursuit.scores import Beside, Scores, Sums, alone, partial
+from keyhole.learners.pursuit.constants import ENOUGH_ATTRIBUTES, LARGEST_PRIOR, LEAST, STALE, TINY, VISIBLE_T2
+from keyhole.learners.pursuit.scores import Beside, Prior, Scores, Sums, alone, partial
 from keyhole.learners.pursuit.seen import Seen
+
+#: To which power the weight of a look enters each of the sums of an attribute, in the order of `Sums`.
+_POWERS = np.array([[0], [1], [2], [0], [2], [1], [2], [2], [2]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +41,13 @@ class Evidence:
     def __init__(self, n_attributes: int, n_seats: int) -> None:
         self.examples = np.zeros(n_attributes)  # how often each was looked at
         self.means = np.full(n_attributes, np.nan)  # NaN where nobody has looked yet
-        self._sums, self._pairs = np.zeros((8, n_attributes)), np.zeros((4, n_seats, n_attributes))
+        self._sums, self._pairs = np.zeros((9, n_attributes)), np.zeros((4, n_seats, n_attributes))
         #: The same by name, for all attributes, with free rows after those of the seats.
         self.total = Sums(*self._sums, *self._pairs)
         self._seats = np.zeros(0, dtype=np.int64)  # by row
         self._n = 0
         self._target_mean = 0.0
-        #: How many examples' worth of "uncorrelated" every covariance starts with; learned by `learn_shrinkage`.
-        self._shrinkage = 1000.0
+        self._prior = Prior(0.0, LARGEST_PRIOR)
 
     def of(self, some: Ints | slice) -> Sums:
         """The sums of some attributes, alone and with the seats."""
@@ -82,8 +84,9 @@ class Evidence:
         self.means[a] = means if moments.pairs is None else np.where(seen > 0, means, np.nan)
         self._n += n
         self._target_mean += (moments.mean[-1] - self._target_mean) * n / self._n
-        news = np.array([degrees, degrees, squares, squares, products[-1], sums.ee_xx, sums.e_xxx, sums.xxxx])
-        news *= np.array([1.0, weight, 1.0, weight, weight, weight**2, weight**2, weight**2])[:, None]
+        powers = sums.ee_xx, sums.e_xxx, sums.xxxx
+        news = np.array([degrees, degrees, degrees, squares, squares, products[-1], *powers])
+        news *= np.array([1.0, weight, weight, 1.0, weight, weight, weight**2, weight**2, weight**2])[:, None]
         self._sums[:, a] += news
         seats, both = others[:-1], degrees
         if moments.pairs is not None:
@@ -116,20 +119,46 @@ class Evidence:
         by_row[self.rows(seats), 0] = change
         self.total.residual[:k] += self.total.both[:k] * by_row
 
-    def learn_shrinkage(self) -> None:
-        """Empirical Bayes: find out how correlated attributes are that are not visibly correlated."""
+    def discount(self, some: slice, scores: Scores) -> None:
+        """Let past looks at some attributes count for what they say beside one of today.
+
+        While the core was not there, what an attribute has in common with it was noise. Where that is most of its
+        variance, a look that shows the core says more than several that did not, and would drown among them. What is
+        known now stays as it is; this is about how much is made of what comes.
+        """
+        sums = self.of(some)
+        worth = np.maximum(scores.worth, LEAST * sums.information / np.maximum(sums.noise, TINY))
+        stale = (worth < STALE) & (sums.squares > 0)
+        if np.count_nonzero(stale):
+            at = np.arange(self.means.size)[some][stale]
+            by = worth[stale]
+            self._sums[:, at] *= by**_POWERS
+            for table in (self.total.products, self.total.both, self.total.residual):
+                table[: self._seats.size, at] *= by
+
+    def learn_prior(self) -> None:
+        """Empirical Bayes: what correlation is usual, and how far those are from it that are not visibly unusual."""
         step = max(1, self.means.size // ENOUGH_ATTRIBUTES)
         some = self.of(slice(None, None, step))
-        squared_t = some.squared_t(self._variance_of_seats())
-        used = (some.together >= 10) & (squared_t <= VISIBLE_T2) & (some.squares > 0)
+        used = (some.together >= 10) & (some.squares > 0)
         for row, j in enumerate(self._seats.tolist()):  # a seat with itself
             if j % step == 0:
                 used[row, j // step] = False
-        one = used.astype(np.float64)
-        n_used = float(one.sum())
-        if n_used > 50:
-            excess = (float(np.vdot(one, squared_t)) - n_used) / float(np.vdot(one, some.together))
-            self._shrinkage = 1.0 / max(excess, 1e-3)
+        n_used = np.count_nonzero(used)
+        if n_used <= 50:
+            return
+        r, n = some.correlation(self._variance_of_seats())[used], some.together[used]
+        looks = float(np.add.reduce(n))
+        mean = float(n @ r) / looks
+        # Unless they go along with each other more than they differ in it, nothing is usual.
+        if mean**2 <= max(float(n @ (r - mean) ** 2) - n_used, VISIBLE_T2) / looks:
+            mean = 0.0
+        squared_t = n * (r - mean) ** 2
+        usual = squared_t <= VISIBLE_T2
+        n_usual = np.count_nonzero(usual)
+        if n_usual > 50:
+            excess = (float(usual @ squared_t) - n_usual) / float(usual @ n)
+            self._prior = Prior(mean, min(1.0 / max(excess, TINY), LARGEST_PRIOR))
 
     def scores(self, some: Ints | slice, core: Core) -> Scores:
         """How some attributes stand beside the core."""
@@ -139,7 +168,7 @@ class Evidence:
         theta, spread, inverse = np.zeros(k), np.zeros(k), np.zeros((k, k))
         theta[at], spread[at], inverse[at[:, None], at] = core.theta, core.variance, core.inverse
         beside = Beside(theta, spread, inverse, self._variance_of_seats())
-        return partial(self.of(some), beside, self._shrinkage)
+        return partial(self.of(some), beside, self._prior)
 
     def _variance_of_seats(self) -> Floats:
         return self.total.squares[self._seats] / np.maximum(self.total.looks[self._seats], 1.0)

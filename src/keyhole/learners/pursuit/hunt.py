@@ -180,7 +180,7 @@ class Hunt:
         """What every example is looked at for."""
         return np.array(sorted({*self.seats.members, *self.published.attributes.tolist()}), dtype=np.int64)
 
-    def _score(self, some: Ints | slice) -> None:
+    def _score(self, some: Ints | slice) -> Scores:
         """Bring the standings of some attributes up to date."""
         evidence, now = self.evidence, self._standings
         scores = evidence.scores(some, self.core)
@@ -197,6 +197,7 @@ class Hunt:
             # Never looked at, or only while the target was constant.
             reach[evidence.total.information[some] <= 0] = np.inf
         now.z[some], now.error[some], now.reach[some] = z, error, reach
+        return scores
 
     # Deciding
 
@@ -206,7 +207,7 @@ class Hunt:
         self._model = None
         if self.seats.members:
             gone = self._refit()
-            self.evidence.learn_shrinkage()
+            self.evidence.learn_prior()
         else:
             sums = self.seats.epochs[-1]
             self.core = Core.empty(float(sums.mean[0]))
@@ -214,7 +215,8 @@ class Hunt:
             self._fit, self._t = None, {}
         self._be_honest_about_the_residual()
         for start in range(0, self._d, TOGETHER):
-            self._score(slice(start, start + TOGETHER))
+            some = slice(start, start + TOGETHER)
+            self.evidence.discount(some, self._score(some))
         self._reseat(gone)
         self._propose()
         self._gain = None

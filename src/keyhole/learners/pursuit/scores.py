@@ -17,9 +17,10 @@ class Sums(NamedTuple):
     """What has been seen of some attributes; of their pairs with the seats, a row for each seat."""
 
     looks: Floats  # less what their mean took
-    information: Floats  # the same, each look weighted by one over the residual variance at its time
+    information: Floats  # the same, each look weighted by one over the residual variance at its time, or by less
+    noise: Floats  # the variance of a sum of residuals so weighted, which is the same unless some count for less
     squares: Floats
-    weighted_squares: Floats
+    weighted_squares: Floats  # the variance of a sum of their products with the attribute
     with_target: Floats  # weighted products
     ee_xx: Floats  # weighted twice: what makes a standard error robust,
     e_xxx: Floats  # and what is needed to know
@@ -33,15 +34,17 @@ class Sums(NamedTuple):
         """That of the attributes, over all their looks."""
         return self.squares / np.maximum(self.looks, 1.0)
 
-    def squared_t(self, of_seats: Floats) -> Floats:
-        """How far from zero the correlations between seats, of these variances, and attributes are."""
+    def correlation(self, of_seats: Floats) -> Floats:
+        """That of the attributes with seats of these variances."""
         unit: Floats = np.sqrt(of_seats)[:, None] * np.sqrt(self.variance())
         unit *= self.both
         unit += TINY
-        t = np.divide(self.products, unit, out=unit)
-        t *= t
-        t *= self.together
-        return t
+        return np.divide(self.products, unit, out=unit)
+
+    def owed(self) -> Floats:
+        """To how many examples the attributes owe their spread, by its fourth power."""
+        squares = np.maximum(self.weighted_squares * (self.information / np.maximum(self.noise, TINY)), TINY)
+        return 1.0 / np.maximum(self.xxxx / squares / squares, 1e-9)
 
     def tails(self) -> tuple[Floats, Floats]:
         """What heavy tails and unequal noise do to scores: robust over nominal variance, and its degrees of freedom.
@@ -51,17 +54,16 @@ class Sums(NamedTuple):
         its spread to a single one would explain that perfectly, and has shown nothing. Only a ratio that is clearly
         above one counts.
 
-        There are about as many degrees of freedom as examples that the spread is owed to. By its fourth power, a normal
-        attribute owes its spread to a third of them; so many examples count three times.
+        There are about as many degrees of freedom as examples that the spread is owed to. A normal attribute owes its
+        spread to a third of them; so many examples count three times.
         """
         squares = np.maximum(self.weighted_squares, TINY)
         b = self.e_xxx / np.maximum(self.xxxx, TINY)
         beside = self.ee_xx - b * self.e_xxx  # sum (e - b x)^2 x^2, at its least
         beside = np.maximum(beside, 1e-9 * self.ee_xx)  # less is what rounding left
-        leverage = self.xxxx / squares / squares  # 1 where all of the spread comes from one example, next to 0 else
-        ratio = beside / squares / np.maximum(1.0 - leverage, 1e-12) ** 2
+        owed = self.owed()
+        ratio = beside / squares / np.maximum(1.0 - 1.0 / owed, 1e-12) ** 2
         chance = 1.0 + 1.5 * np.sqrt(8.0 / np.maximum(self.looks, 1.0))
-        owed = 1.0 / np.maximum(leverage, 1e-9)
         degrees = np.maximum(np.maximum(owed - 1.0, 3.0 * owed - 20.0), 1e-3)
         return np.maximum(1.0, ratio / chance), degrees
 
@@ -75,6 +77,13 @@ class Beside(NamedTuple):
     variance: Floats  # of all seats, over all their looks
 
 
+class Prior(NamedTuple):
+    """What is expected of the correlation between an attribute and a seat that have not been seen together."""
+
+    mean: float
+    examples: float  # how many examples this counts for
+
+
 @dataclass(frozen=True, eq=False)
 class Scores:
     """How attributes stand beside the core."""
@@ -83,22 +92,24 @@ class Scores:
     noise: Floats  # the variance of the score if the attribute does not matter
     beyond: Floats  # the attribute's variance beyond its regression on the core
     covariance: Floats  # with the seats, a row for each
+    worth: Floats  # what a look so far has said, on average, beside one of today, which shows the whole core
 
 
 def alone(sums: Sums) -> Scores:
     """Where the core is empty."""
     noise = _robust(sums, sums.with_target, sums.weighted_squares)
-    return Scores(sums.with_target, noise, sums.variance(), np.zeros((0, sums.looks.size)))
+    k = sums.looks.size
+    return Scores(sums.with_target, noise, sums.variance(), np.zeros((0, k)), np.ones(k))
 
 
-def partial(sums: Sums, core: Beside, shrinkage: float) -> Scores:
+def partial(sums: Sums, core: Beside, prior: Prior) -> Scores:
     """Beside the core.
 
     Members of the core that a block did not show count at their mean; the bias that this leaves is removed with the
     covariances, and what these are uncertain about adds to the noise.
     """
     variance = sums.variance()
-    c, behind = _covariance(sums, core, shrinkage)
+    c, behind = _covariance(sums, core, prior)
     unseen = sums.information - sums.both
     np.maximum(unseen, 0.0, out=unseen)
     gamma = core.inverse @ c
@@ -107,36 +118,50 @@ def partial(sums: Sums, core: Beside, shrinkage: float) -> Scores:
     score = sums.with_target - core.theta @ by_core - _sum_of_products(gamma, sums.residual)
     beyond = np.maximum(variance - _sum_of_products(gamma, c), COPY * variance)
     share = np.square(gamma, out=gamma)
-    of_all = core.spread @ share
+    of_all = np.maximum(core.spread @ share, TINY)
+    known_by = np.minimum(core.spread @ (share * behind) / of_all, sums.owed())
     share *= sums.both
-    shown = core.spread @ share / np.maximum(of_all, TINY)
-    noise = np.maximum(sums.weighted_squares - (variance - beyond) * shown, COPY * sums.weighted_squares)
+    shown = np.minimum(core.spread @ share / np.maximum(of_all * sums.information, TINY), 1.0)
+    common = 1.0 - beyond / np.maximum(variance, TINY)
+    left = np.maximum(1.0 - common * shown, COPY)  # of the noise, by what was shown of the core
     np.square(unseen, out=unseen)
     unseen /= np.maximum(behind, 1.0, out=behind)
     uncertain = (core.theta**2 * core.variance) @ unseen
-    return Scores(score, _robust(sums, score, noise + uncertain * variance), beyond, c)
+    noise = _robust(sums, score, sums.weighted_squares * left + uncertain * variance)
+    # What is in common by chance must not cost what is known: here it counts as far as it is more than visible.
+    common *= np.maximum(1.0 - VISIBLE_T2 / np.maximum(common * known_by, TINY), 0.0)
+    worth = (1.0 - common) * sums.information / np.maximum((1.0 - common * shown) * sums.noise, TINY)
+    return Scores(score, noise, beyond, c, worth)
 
 
-def _covariance(sums: Sums, core: Beside, shrinkage: float) -> tuple[Floats, Floats]:
-    """Covariances with the seats, and the examples behind them: at face value when visible, else shrunk.
+def _covariance(sums: Sums, core: Beside, prior: Prior) -> tuple[Floats, Floats]:
+    """Covariances with the seats, and the examples behind them: at face value when visibly unusual, else shrunk.
 
-    What they are shrunk to is what the other members of the core suggest: of two that go along with the same third,
-    it is expected that they go along with each other. ``shrinkage`` is how many examples this counts for.
+    What they are shrunk to is what is usual, and what the other members of the core suggest: of two that go along with
+    the same third, it is expected that they go along with each other.
     """
-    pseudo = np.where(sums.squared_t(core.variance) > VISIBLE_T2, 0.0, shrinkage)
+    unit = np.sqrt(core.variance)[:, None] * np.sqrt(sums.variance())
+    c = sums.products / (sums.both + TINY)
+    usual = prior.mean * unit
+    c -= usual
+    unit += TINY
+    t = np.divide(c, unit, out=unit)
+    t *= t
+    t *= sums.together
+    pseudo = np.where(t > VISIBLE_T2, 0.0, prior.examples)
     behind = sums.together + pseudo
     pseudo *= sums.information / np.maximum(sums.looks, 1.0)
-    looks = sums.both + pseudo
-    looks += TINY
-    c = sums.products / looks
+    share = sums.both / (sums.both + pseudo + TINY)
+    c *= share
     # A regression of one on the others has the coefficients -P_ko / P_kk, where P is the inverse.
     diagonal = core.inverse.diagonal()
     on_others = core.inverse / np.where(diagonal > 0, -diagonal, 1.0)[:, None]
     on_others.reshape(-1)[:: diagonal.size + 1] = 0.0
     expected = on_others @ c
-    pseudo /= looks
-    expected *= pseudo
+    np.subtract(1.0, share, out=share)
+    expected *= share
     c += expected
+    c += usual
     return c, behind
 
 
