@@ -8,7 +8,7 @@ Pursuit and Screening run as they are. Hybrid and Exploration run as they are, a
 drawn at random from their grids, by the median of examples until within 10 % on three seeds of their own. "complete
 rows" is matching pursuit on whole rows, which the cap forbids, counted in values and given in examples of 50 values
 each. Medians over the seeds of the first time the exact risk is that low; "leaves 4 %" counts the seeds that were
-within 2 % and later were not even within 4 %.
+within 2 % and later were not even within 4 %. Pursuit has seeds that no trial was made on while it was built.
 """
 
 import argparse
@@ -31,6 +31,8 @@ DESIGNS: dict[str, tuple[Make, int]] = {
     "coefficients 0.1 to 1": (lambda seed: kh.SyntheticSource.sparse(seed=seed, weakest=0.1), 40_000),
 }
 SIZES = {"n_observed": 50, "n_nonzero_coefs": 25}
+#: Pursuit was chosen by trials on the seeds below this.
+UNUSED = 1_000
 
 
 def curve(learner: Any, source: kh.SyntheticSource, examples: int) -> list[tuple[int, float]]:
@@ -89,7 +91,9 @@ def measure(name: str, settings: Any) -> Iterator[dict[str, Any]]:
     for label, (learner, n) in learners.items():
         if settings.only not in (None, label):
             continue
-        yield summary(name, label, [curve(learner, make(seed), n) for seed in range(settings.seeds)], repr(learner))
+        first = UNUSED if label == "Pursuit" else 0
+        seeds = range(first, first + settings.seeds)
+        yield summary(name, label, [curve(learner, make(seed), n) for seed in seeds], repr(learner))
     if settings.only in (None, "complete rows"):
         yield summary(name, "complete rows", [list(complete_rows(make(seed))) for seed in range(settings.seeds)], "")
 

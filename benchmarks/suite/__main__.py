@@ -20,7 +20,18 @@ from typing import Any
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results" / "performance.json"
 
-COMPARISONS = ("passes", "touching", "growing", "one_by_one", "door", "memory", "starting", "predicting", "counting")
+COMPARISONS = (
+    "passes",
+    "touching",
+    "growing",
+    "lengthening",
+    "one_by_one",
+    "door",
+    "memory",
+    "starting",
+    "predicting",
+    "counting",
+)
 
 #: Where threads could matter, the comparison runs a second time with two.
 WITH_TWO_THREADS = ("passes",)

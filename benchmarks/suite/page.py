@@ -86,6 +86,7 @@ TABLES: dict[str, Callable[[Rows], str]] = {
     "passes": _crossed,
     "touching": _touching,
     "growing": _crossed,
+    "lengthening": _crossed,
     "memory": _memory,
 }
 

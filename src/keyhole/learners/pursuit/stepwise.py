@@ -142,7 +142,8 @@ class Stepwise:
 
     def fill(self, most: int, among: Sequence[int]) -> None:
         """While there are fewer than ``most``, let the best ``among`` the others join that would not be dropped."""
-        may_join = np.isin(self.members, among)
+        still = set(among)
+        may_join = np.array([j in still for j in self.members], dtype=bool)
         while np.count_nonzero(self.inside) < most:
             t = np.where(may_join & ~self.inside, np.abs(self.t()), 0.0)
             best = int(np.argmax(t))
