@@ -119,9 +119,7 @@ class Hunt:
         scouts = self._budget.scouts(rank, always)
         n_examples = self._block_length(scouts)
         until_decision = -int((self.n - self._decide_at) // n_examples)
-        n_parties = min(until_decision, int(ROUND_SHARE * self._d / max(scouts.size, 1)))
-        if self.settled() or self._publication.growing():  # a candidate is not kept waiting
-            n_parties = 1
+        n_parties = 1 if self.settled() else min(until_decision, int(ROUND_SHARE * self._d / max(scouts.size, 1)))
         parties = [scouts]
         if n_parties > 1 or self._shelf_of[-1]:
             parties = self._budget.parties(rank, always, max(n_parties, 1), self._shelf_of)
@@ -130,8 +128,6 @@ class Hunt:
     def _block_length(self, scouts: Ints) -> int:
         if self.n < 5 * EARLY_BLOCK:
             return SMALL_BLOCK
-        if self._publication.growing():  # it is soon clear whether another attribute is worth it
-            return EARLY_BLOCK
         if self.settled():
             return int(SETTLED_BLOCK_SHARE * self.n)
         # In units of what an example says now; earlier ones said less, when less was explained.

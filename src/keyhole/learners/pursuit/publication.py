@@ -36,14 +36,6 @@ class Publication:
             self._publish(self._candidate, n)
             self._candidate = None
 
-    def growing(self) -> bool:
-        """Whether there is a candidate with more attributes, which has not predicted anything yet."""
-        return (
-            self._candidate is not None
-            and self._lag == 0.0
-            and self._candidate.attributes.size > self.predictor.attributes.size
-        )
-
     def stable(self, n: int) -> bool:
         """Whether the support has been the same for long, and no other is waiting."""
         if self._support_since > STABLE * n:
