@@ -1,7 +1,8 @@
 """What the learners do with nothing tuned: on the paper's design, its relatives, and real data where it is at hand.
 
     python benchmarks/defaults.py [--seeds 10] [--data FOLDER] [--save benchmarks/results/defaults.json]
-    python benchmarks/defaults.py --only Pursuit   # one learner anew on the real data; the other rows are kept
+    python benchmarks/defaults.py --real --seeds 40   # the real data anew; what is synthetic is kept
+    python benchmarks/defaults.py --only Pursuit --seeds 40   # one learner anew on them; the other rows are kept
 
 Synthetic: examples until the exact risk first comes within 15 %, 10 % and 2 % of the noise floor (medians over the
 seeds), and beside it scikit-learn's matching pursuit on as many values in the form of complete rows: where whole rows
@@ -134,7 +135,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--save", type=Path, default=Path(__file__).parent / "results" / "defaults.json")
     parser.add_argument("--only", choices=ESTIMATORS)
+    parser.add_argument("--real", action="store_true")
     settings = parser.parse_args()
+    if settings.real:
+        results = json.loads(settings.save.read_text())
+        results |= {"splits": settings.seeds, "real": real(settings.data, settings.seeds)}
+        show(results["real"])
+        settings.save.write_text(json.dumps(results, indent=1) + "\n")
+        return
     if settings.only is not None:
         results = json.loads(settings.save.read_text())
         new = {(row["data"], row["learner"]): row for row in real(settings.data, settings.seeds, settings.only)}
