@@ -1,7 +1,21 @@
-"""Settings for all tests."""
+"""Settings for all tests, and the two ways in which the innermost loops may run."""
 
+import pytest
 from hypothesis import settings
+
+from keyhole import kernels
 
 # A loaded machine is slow, not wrong; and a test that failed yesterday should fail today, for everybody.
 settings.register_profile("keyhole", deadline=None, derandomize=True)
 settings.load_profile("keyhole")
+
+
+@pytest.fixture(scope="module", params=["compiled", "numpy"])
+def each_way(request):
+    """Once with the compiled loops and once without."""
+    if request.param == "compiled" and kernels.compiled is None:
+        pytest.skip("this build has no compiled loops")
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "numpy":
+            patch.setattr(kernels, "compiled", None)
+        yield request.param

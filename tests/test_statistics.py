@@ -9,6 +9,8 @@ import keyhole as kh
 from keyhole.query import Block
 from keyhole.statistics import Gradient, Moments, ResidualMoments, ResidualSquares
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 ATTRIBUTES = np.array([0, 2, 3])
 
 

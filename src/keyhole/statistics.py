@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from keyhole import kernels
 from keyhole.arrays import Floats, Ints
 from keyhole.predictor import Predictor
 from keyhole.query import Block
@@ -62,10 +63,16 @@ class ResidualSquares:
     def __call__(self, block: Block) -> "SquareSums":
         """The sums over ``block``."""
         # A block is small, a hundred examples or so: calls count as much as cells, and `dot` is the cheapest of them.
-        values, targets = block.values, block.targets
-        r = values.dot(self.theta[block.attributes])
+        attributes, values, targets = block
+        if kernels.compiled is not None:
+            squares, products = np.empty((2, attributes.size))
+            asked = attributes, self.theta, self.probe
+            sums = kernels.compiled.residual_squares(values, targets, *asked, squares, products)
+            if sums is not None:
+                return SquareSums(targets.size, squares, products, *sums)
+        r = values.dot(self.theta[attributes])
         r -= targets
-        along = values.dot(self.probe[block.attributes])
+        along = values.dot(self.probe[attributes])
         return SquareSums(
             targets.size,
             _ones(targets.size).dot(values * values),
@@ -213,6 +220,16 @@ class MomentSums:
         pairs = None if self.pairs is None and other.pairs is None else self.shown() + other.shown()
         return MomentSums(n, self.mean + share * shift, products, pairs)
 
+    def joined(self, other: "MomentSums", places: Ints) -> "MomentSums":
+        """Both as one, on the columns of the first, which the other has at these places."""
+        if kernels.compiled is None or self.pairs is not None or other.pairs is not None:
+            return self + other.on(places)
+        mean, products = np.empty_like(self.mean), np.empty_like(self.products)
+        kernels.compiled.join(
+            self.n, self.mean, self.products, other.n, other.mean, other.products, places, mean, products
+        )
+        return MomentSums(self.n + other.n, mean, products)
+
     def shown(self) -> Floats:
         """How many examples show both of two columns."""
         return np.full(self.products.shape, float(self.n)) if self.pairs is None else self.pairs
@@ -270,6 +287,24 @@ class FitMoments:
 
     def __call__(self, block: Block) -> "FitSums":
         """The sums over ``block``."""
+        return self._compiled(block) or self._in_numpy(block)
+
+    def _compiled(self, block: Block) -> "FitSums | None":
+        """The same in C, unless a value is missing or a target is wild."""
+        tames = self.farthest < np.inf
+        if kernels.compiled is None or (tames and self.fill is None):
+            return None
+        p = block.attributes.size
+        mean, products, powers = np.empty(p + 1), np.empty((p + 1, p + 1)), np.empty((7, p))
+        direction, usual = self._direction(block.attributes), self._usual(block.attributes, mean) if tames else 0.0
+        limits = self.predictor.intercept, self.limit, usual, self.farthest
+        sums = kernels.compiled.fit_sums(block.values, block.targets, direction, *limits, mean, products, powers)
+        if sums is None:
+            return None
+        e, ee = sums
+        return FitSums(MomentSums(block.targets.size, mean, products), e, ee, powers)
+
+    def _in_numpy(self, block: Block) -> "FitSums":
         mean, pairs = _means(block), None
         if np.isnan(np.add.reduce(mean)):
             block, pairs = self._filled(block)
@@ -291,18 +326,8 @@ class FitMoments:
         products, powers, with_x, with_xx, with_xxx, xxxx = (
             parts[0] if len(parts) == 1 else map(np.add.reduce, zip(*parts, strict=True))
         )
-        return FitSums(
-            moments=MomentSums(n, mean, products, pairs),
-            e=float(powers[1]),
-            ee=float(powers[2]),
-            ex=with_x[0, :-1],
-            ee_x=with_x[1, :-1],
-            ee_xx=with_xx[1, :-1],
-            e_xx=with_xx[0, :-1],
-            e_xxx=with_xxx[1, :-1],
-            xxx=with_xxx[0, :-1],
-            xxxx=xxxx[:-1],
-        )
+        by_e = [with_x[:, :-1], with_xx[::-1, :-1], with_xxx[::-1, :-1], xxxx[None, :-1]]
+        return FitSums(MomentSums(n, mean, products, pairs), float(powers[1]), float(powers[2]), np.concatenate(by_e))
 
     def _sums(self, x: Floats, xx: Floats, e: Floats) -> tuple[Floats, ...]:
         """Over some examples, given as deviations from the mean and residuals. Uses up x, and has room for squares."""
@@ -333,14 +358,19 @@ class FitMoments:
         """
         if self.farthest == np.inf:
             return block
-        at, theta = block.attributes.searchsorted(self.predictor.attributes), self.predictor.coef
-        usual = float((mean if self.fill is None else self.fill)[at] @ theta) + self.predictor.intercept
+        usual = self._usual(block.attributes, mean)
         if np.abs(block.targets - usual).max() <= self.farthest:
             return block
-        predicted = block.values[:, at] @ theta + self.predictor.intercept
+        at = block.attributes.searchsorted(self.predictor.attributes)
+        predicted = block.values[:, at] @ self.predictor.coef + self.predictor.intercept
         low, high = np.minimum(predicted, usual) - self.farthest, np.maximum(predicted, usual) + self.farthest
         tame = np.clip(block.targets, low, high)
         return block if np.array_equal(tame, block.targets) else block._replace(targets=tame)
+
+    def _usual(self, attributes: Ints, mean: Floats) -> float:
+        """What is predicted where every attribute is at its mean."""
+        at = attributes.searchsorted(self.predictor.attributes)
+        return float((mean if self.fill is None else self.fill)[at] @ self.predictor.coef) + self.predictor.intercept
 
     def _filled(self, block: Block) -> tuple[Block, Floats]:
         """The block without holes, and how many of its examples show both of two columns, the target last."""
@@ -373,33 +403,35 @@ class FitSums:
     moments: MomentSums
     e: float
     ee: float
-    ex: Floats
-    ee_x: Floats
-    ee_xx: Floats
-    e_xx: Floats
-    e_xxx: Floats
-    xxx: Floats
-    xxxx: Floats
+    powers: Floats  # a row for each of those below
+
+    ex = property(lambda self: self.powers[0])
+    ee_x = property(lambda self: self.powers[1])
+    ee_xx = property(lambda self: self.powers[2])
+    e_xx = property(lambda self: self.powers[3])
+    e_xxx = property(lambda self: self.powers[4])
+    xxx = property(lambda self: self.powers[5])
+    xxxx = property(lambda self: self.powers[6])
 
     def __add__(self, other: "FitSums") -> "FitSums":
         moments = self.moments + other.moments
-        mine, others = self._about(moments.mean[:-1]), other._about(moments.mean[:-1])
-        return FitSums(moments, self.e + other.e, self.ee + other.ee, *map(np.add, mine, others))
+        powers = self._about(moments.mean[:-1]) + other._about(moments.mean[:-1])
+        return FitSums(moments, self.e + other.e, self.ee + other.ee, powers)
 
-    def _about(self, mean: Floats) -> tuple[Floats, ...]:
-        """What there is of every attribute, measured from another mean: (x + s)^k multiplied out, s = own - other."""
-        n, s, e, ex = self.moments.n, self.moments.mean[:-1] - mean, self.e, self.ex
-        ee_xx = self.ee_xx + 2 * s * self.ee_x + self.ee * s**2
-        e_xx = self.e_xx + 2 * s * ex + e * s**2
+    def _about(self, mean: Floats) -> Floats:
+        """The powers, measured from another mean: (x + s)^k multiplied out, s = own - other."""
+        n, s, e, ee = self.moments.n, self.moments.mean[:-1] - mean, self.e, self.ee
+        ex, ee_x, ee_xx, e_xx, e_xxx, xxx, xxxx = self.powers
         t = np.clip(s, -_LARGE, _LARGE)  # for third and fourth powers
         xx = np.minimum(self.moments.products.diagonal()[:-1], _LARGE**2 * n)
-        e_xt = np.clip(self.e_xx, -(_LARGE**2), _LARGE**2) + t * np.clip(ex, -_LARGE, _LARGE)
-        return (
+        e_xt = np.clip(e_xx, -(_LARGE**2), _LARGE**2) + t * np.clip(ex, -_LARGE, _LARGE)
+        moved = (
             ex + e * s,
-            self.ee_x + self.ee * s,
-            ee_xx,
-            e_xx,
-            self.e_xxx + 3 * t * e_xt + e * t**3,
-            self.xxx + 3 * t * xx + n * t**3,
-            self.xxxx + 4 * t * self.xxx + 6 * t**2 * xx + n * t**4,
+            ee_x + ee * s,
+            ee_xx + 2 * s * ee_x + ee * s**2,
+            e_xx + 2 * s * ex + e * s**2,
+            e_xxx + 3 * t * e_xt + e * t**3,
+            xxx + 3 * t * xx + n * t**3,
+            xxxx + 4 * t * xxx + 6 * t**2 * xx + n * t**4,
         )
+        return np.array(moved)

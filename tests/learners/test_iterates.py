@@ -7,6 +7,8 @@ import pytest
 
 import keyhole as kh
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 
 def straight_exploration(theta, X, y, used, eta, s_prime, s, batch_sizes):
     """Algorithm 1, example by example; returns theta_T, the examples used, and all iterates."""

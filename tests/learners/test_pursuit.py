@@ -24,6 +24,8 @@ from keyhole.query import Block
 from keyhole.statistics import FitMoments
 from keyhole.testing import LearnerContract
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 NOTHING = Brought(0.0, 0.0, {})
 
 
@@ -266,7 +268,7 @@ def test_with_everything_seen_the_score_of_a_scout_is_that_of_a_partial_regressi
     block = seen(X, y, range(6), model)
     evidence.add(block, weight=1.0)
     gram = np.cov(X[:, :2].T)
-    core = Core([0, 1], coef[:2], float(coef[2]), np.diag(gram), np.linalg.inv(gram))
+    core = Core([0, 1], coef[:2], float(coef[2]), gram.diagonal().copy(), np.linalg.inv(gram))
 
     scores = evidence.scores(np.array([2, 3]), core)
 
@@ -356,7 +358,7 @@ def test_who_was_never_seen_with_a_member_is_expected_to_go_along_with_it_as_the
     evidence.add(late, weight=1.0)
     C = np.cov(X[:, :3].T)
 
-    scores = evidence.scores(np.array([3]), Core([0, 1, 2], theta, 0.0, np.diag(C), np.linalg.inv(C)))
+    scores = evidence.scores(np.array([3]), Core([0, 1, 2], theta, 0.0, C.diagonal().copy(), np.linalg.inv(C)))
 
     true = np.cov(X[:, 3], X[:, 2])[0, 1]
     assert scores.covariance[2, 0] == pytest.approx(true, rel=0.1)

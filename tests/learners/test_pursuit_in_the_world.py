@@ -16,6 +16,8 @@ from keyhole.query import Block
 from keyhole.statistics import FitMoments
 from keyhole.testing import LearnerContract, SpySource
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 
 class TestPursuitWithPrices(LearnerContract):
     def make(self):

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole import kernels
 from keyhole.arrays import Floats
 from keyhole.errors import BadData
 from keyhole.query import Block, Query
@@ -75,7 +76,8 @@ def summarise(
 
 def _plain(values: Floats, targets: Floats) -> bool:
     """Whether all are surely usable: squares that add up to so little have no huge one among them, nor a NaN."""
-    return _sum_of_squares(values.ravel("K")) + _sum_of_squares(targets) < HUGE
+    total = None if kernels.compiled is None else kernels.compiled.sum_of_squares(values, targets)
+    return (_sum_of_squares(values.ravel("K")) + _sum_of_squares(targets) if total is None else total) < HUGE
 
 
 def _sum_of_squares(values: Floats) -> float:

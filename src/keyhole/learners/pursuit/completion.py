@@ -9,6 +9,7 @@ Here the target is replaced by its residual given the seats so far: what a newco
 
 import numpy as np
 
+from keyhole import kernels
 from keyhole.arrays import Floats
 from keyhole.learners.pursuit.constants import RIDGE, TINY
 from keyhole.statistics import MomentSums
@@ -50,12 +51,24 @@ class Completion:
     def extend(self, sums: MomentSums, told: Floats, told_by: Floats) -> None:
         """Regress the newcomers, who are in ``sums``, on those before them, and fill in what the past did not show.
 
-        ``told`` has what each newcomer (a row) brought about the residual and about the earlier seats, as if from so
-        many examples as ``told_by`` says. It never outweighs what was seen since, and fades when there is more of that:
-        who was chosen for what it showed shows less later on.
+        ``told`` has what each seat (a row) brought about the residual and about the earlier seats, as if from so many
+        examples as ``told_by`` says. It never outweighs what was seen since, and fades when there is more of that: who
+        was chosen for what it showed shows less later on.
         """
         q, p, n = self._q, sums.mean.size, sums.n
-        C, beta, M = self._C[:q, :q], self._beta[: q - 1], _products(sums)
+        self.behind[q:p] = n if sums.pairs is None else sums.pairs.diagonal()[q:]
+        M, new = _products(sums), slice(q - 1, p - 1)
+        if kernels.compiled is None:
+            self._extend(M, sums.mean, n, told[new, :q], told_by[new, :q])
+        else:
+            here, known = (M, sums.mean, told, told_by), (self._C, self._beta, self.mean, self.behind)
+            kernels.compiled.extend(q, n, RIDGE, *here, *known)
+        self._q = p
+
+    def _extend(self, M: Floats, mean: Floats, n: int, told: Floats, told_by: Floats) -> None:
+        """The same in numpy; ``told`` and ``told_by`` have rows for the newcomers only."""
+        q, p = self._q, mean.size
+        C, beta = self._C[:q, :q], self._beta[: q - 1]
         M_old = M[:q].copy()
         M_old[0] -= beta @ M_old[1:]
         M_old, M_cross = M_old[:, :q], M_old[:, q:]
@@ -69,17 +82,16 @@ class Completion:
         B = np.linalg.solve(left, (M_cross.T + weight * told)[:, :, None])[:, :, 0].T
         cross, k = C @ B, max(n - 2, 1)
         own = B.T @ (cross + (M_old @ B - M_cross) / k) + (M[q:, q:] - M_cross.T @ B) / k
-        step = self.mean[:q] - sums.mean[:q]
+        step = self.mean[:q] - mean[:q]
         step[0] -= beta @ step[1:]
-        self.mean[q:p] = sums.mean[q:] + step @ B
-        self.behind[q:p] = (n if sums.pairs is None else sums.pairs.diagonal()[q:]) + weight[:, 0]
+        self.mean[q:p] = mean[q:] + step @ B
+        self.behind[q:p] += weight[:, 0]
         # What the newcomers have beyond the earlier seats takes its share of the residual.
         gamma = _solve(own - B[1:].T @ cross[1:], cross[0], 1e-9 * own.diagonal() + TINY)
         beta -= B[1:] @ gamma
         self._beta[q - 1 : p - 1] = gamma
         self._C[0, 0] = max(self._C[0, 0] - cross[0] @ gamma, 0.0)
         self._C[1:q, q:p], self._C[q:p, 1:q], self._C[q:p, q:p] = cross[1:], cross[1:].T, own
-        self._q = p
 
 
 def _solve(A: Floats, b: Floats, ridge: Floats) -> Floats:

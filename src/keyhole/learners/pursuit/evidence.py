@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keyhole import kernels
 from keyhole.arrays import Floats, Ints
 from keyhole.learners.pursuit.constants import ENOUGH_ATTRIBUTES, LARGEST_PRIOR, LEAST, STALE, TINY, VISIBLE_T2
 from keyhole.learners.pursuit.scores import Beside, Prior, Scores, Sums, alone, partial
@@ -44,7 +45,6 @@ class Evidence:
         self._sums, self._pairs = np.zeros((9, n_attributes)), np.zeros((4, n_seats, n_attributes))
         #: The same by name, for all attributes, with free rows after those of the seats.
         self.total = Sums(*self._sums, *self._pairs)
-        self._cells, self._first = self._pairs.reshape(4, -1), np.arange(n_seats)[:, None] * n_attributes
         self._seats = np.zeros(0, dtype=np.int64)  # by row
         self._n = 0
         self._target_mean = 0.0
@@ -65,6 +65,19 @@ class Evidence:
 
         Products are about the running means, so that small blocks lose nothing to centring.
         """
+        moments = block.sums.moments
+        if kernels.compiled is not None and moments.pairs is None:
+            a, sums = block
+            told = moments.mean, moments.products, sums.powers, sums.e, moments.n, weight, a.searchsorted(self._seats)
+            about = self._n, self._target_mean, self.examples, self.means, self._sums, self._pairs
+            kernels.compiled.add_block(a, *told, *about)
+        else:
+            self._add(block, weight)
+        self._n += moments.n
+        self._target_mean += (moments.mean[-1] - self._target_mean) * moments.n / self._n
+
+    def _add(self, block: Seen, weight: float) -> None:
+        """The same in numpy, and with missing values."""
         a, sums = block
         moments, size = sums.moments, a.size
         n, had = moments.n, moments.n if moments.pairs is None else moments.pairs[-1, :size]
@@ -83,19 +96,18 @@ class Evidence:
         self.examples[a] = seen
         means = moments.mean[:size] - step[:size] * (1.0 - n / np.maximum(seen, 1.0))
         self.means[a] = means if moments.pairs is None else np.where(seen > 0, means, np.nan)
-        self._n += n
-        self._target_mean += (moments.mean[-1] - self._target_mean) * n / self._n
         powers = sums.ee_xx, sums.e_xxx, sums.xxxx
-        news = np.array([degrees, degrees, degrees, squares, squares, products[-1], *powers])
-        news *= np.array([1.0, weight, weight, 1.0, weight, weight, weight**2, weight**2, weight**2])[:, None]
-        self._sums[:, a] += news
+        per_attribute = np.array([degrees, degrees, degrees, squares, squares, products[-1], *powers])
+        per_attribute *= np.array([1.0, weight, weight, 1.0, weight, weight, weight**2, weight**2, weight**2])[:, None]
+        self._sums[:, a] += per_attribute
         seats, both = others[:-1], degrees
         if moments.pairs is not None:
             both = degrees * (moments.pairs[seats, :size] / np.maximum(had, 1.0))
             products[:-1] *= both > 0  # what was never there together says nothing
         moved = (sums.ex[seats] + step[seats] * sums.e)[:, None] * (weight * had / n)
-        cells = self._first[: seats.size] + a
-        for table, pairs in zip(self._cells, (weight * products[:-1], weight * both, both, moved), strict=True):
+        cells = np.arange(seats.size)[:, None] * self.means.size + a
+        news = weight * products[:-1], weight * both, both, moved
+        for table, pairs in zip(self._pairs.reshape(4, -1), news, strict=True):
             table[cells] += pairs  # in half of the time that rows and columns take
 
     def open(self, j: int) -> None:
@@ -141,6 +153,15 @@ class Evidence:
     def learn_prior(self) -> None:
         """Empirical Bayes: what correlation is usual, and how far those are from it that are not visibly unusual."""
         step = max(1, self.means.size // ENOUGH_ATTRIBUTES)
+        if kernels.compiled is None:
+            usual = self._usual_correlation(step)
+        else:
+            usual = kernels.compiled.usual_correlation(step, self._seats, self._sums, self._pairs, LARGEST_PRIOR)
+        if usual is not None:
+            self._prior = Prior(*usual)
+
+    def _usual_correlation(self, step: int) -> tuple[float, float] | None:
+        """The same in numpy, from every ``step``-th attribute; None where there are too few to tell."""
         some = self.of(slice(None, None, step))
         used = (some.together >= 10) & (some.squares > 0)
         for row, j in enumerate(self._seats.tolist()):  # a seat with itself
@@ -148,7 +169,7 @@ class Evidence:
                 used[row, j // step] = False
         n_used = np.count_nonzero(used)
         if n_used <= 50:
-            return
+            return None
         r, n = some.correlation(self._variance_of_seats())[used], some.together[used]
         looks = float(np.add.reduce(n))
         mean = float(n @ r) / looks
@@ -158,19 +179,33 @@ class Evidence:
         squared_t = n * (r - mean) ** 2
         usual = squared_t <= VISIBLE_T2
         n_usual = np.count_nonzero(usual)
-        if n_usual > 50:
-            excess = (float(usual @ squared_t) - n_usual) / float(usual @ n)
-            self._prior = Prior(mean, min(1.0 / max(excess, TINY), LARGEST_PRIOR))
+        if n_usual <= 50:
+            return None
+        excess = (float(usual @ squared_t) - n_usual) / float(usual @ n)
+        return mean, min(1.0 / max(excess, TINY), LARGEST_PRIOR)
+
+    def tails(self, some: Ints) -> tuple[Floats, Floats]:
+        """What heavy tails do to the scores of some attributes, as in `Sums.tails`."""
+        if kernels.compiled is None:
+            return self.of(some).tails()
+        inflation, degrees = np.empty((2, some.size))
+        kernels.compiled.tails(some, self._sums, inflation, degrees)
+        return inflation, degrees
 
     def scores(self, some: Ints | slice, core: Core) -> Scores:
         """How some attributes stand beside the core."""
         if not core.members:
             return alone(self.of(some))
-        k, at = self._seats.size, self.rows(core.members)
-        theta, spread, inverse = np.zeros(k), np.zeros(k), np.zeros((k, k))
-        theta[at], spread[at], inverse[at[:, None], at] = core.theta, core.variance, core.inverse
-        beside = Beside(theta, spread, inverse, self._variance_of_seats())
-        return partial(self.of(some), beside, self._prior)
+        at = self.rows(core.members)
+        beside = Beside(core.theta, core.variance, core.inverse, self._variance_of_seats()[at])
+        if kernels.compiled is None:
+            tables = (table[at, some] if isinstance(some, slice) else table[at[:, None], some] for table in self._pairs)
+            return partial(Sums(*self._sums[:, some], *tables), beside, self._prior)
+        attributes = np.arange(self.means.size)[some] if isinstance(some, slice) else some
+        result, covariance = np.empty((4, attributes.size)), np.empty((at.size, attributes.size))
+        kernels.compiled.scores(attributes, at, *beside, *self._prior, self._sums, self._pairs, result, covariance)
+        score, noise, beyond, worth = result
+        return Scores(score, noise, beyond, worth, covariance)
 
     def _variance_of_seats(self) -> Floats:
         return self.total.squares[self._seats] / np.maximum(self.total.looks[self._seats], 1.0)

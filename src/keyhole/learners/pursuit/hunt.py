@@ -157,8 +157,11 @@ class Hunt:
         if self.n >= self._decide_at:
             self._decide()
         else:
-            outside = {j for block in blocks for j in block.attributes.tolist()}.difference(self.seats.members)
-            self._score(np.array(sorted(outside), dtype=np.int64))
+            shown = np.zeros(self._d, dtype=bool)
+            for block in blocks:
+                shown[block.attributes] = True
+            shown[self.seats.members] = False
+            self._score(np.flatnonzero(shown))
 
     def _learn_from(self, block: Seen) -> None:
         """Keep what a block says about everybody whom it shows, and about the seats together."""
@@ -168,8 +171,7 @@ class Hunt:
             self._progressive += sums.ee, moments.n
         else:  # the first block meets a model without an intercept: its residuals say nothing
             self._residual_variance = float(moments.products[-1, -1]) / max(moments.n - 1, 1)
-            nothing = np.zeros_like(sums.ex)
-            block = Seen(block.attributes, replace(sums, ee_xx=nothing, e_xxx=nothing, xxxx=nothing))
+            block = Seen(block.attributes, replace(sums, powers=sums.powers * [[1], [1], [0], [1], [0], [1], [0]]))
         self.n += moments.n
         # A target that has been constant so far says nothing about anybody.
         weight = 1.0 / self._residual_variance if self._residual_variance > NO_VARIANCE else 0.0
@@ -235,7 +237,7 @@ class Hunt:
     def _refit(self) -> list[int]:
         """Least squares among the seats; who had to leave because the core was full."""
         members, completed = self.seats.members, self.seats.completed()
-        price, (inflation, degrees) = self._budget.price[members], self.evidence.of(np.array(members)).tails()
+        price, (inflation, degrees) = self._budget.price[members], self.evidence.tails(np.array(members))
         unseen = self._unseen_variance()
         fit = Stepwise(members, completed, inflation, price, unseen=unseen, robust_degrees=degrees)
         fit.settle(self.core.members)
@@ -276,10 +278,12 @@ class Hunt:
                 self.evidence.close(j)
                 del self._standings.seated_at[j]
         now, price = self._standings, self._budget.price
-        worth = (now.z * now.error) ** 2
-        z = np.where((worth > self._weakest * price) & self._budget.affordable, np.abs(now.z), 0.0)
+        z = np.abs(now.z)
         z[[*self.seats.members, *gone]] = 0.0
         outstanding = np.flatnonzero(z > self._z_seat)
+        worth = (z[outstanding] * now.error[outstanding]) ** 2
+        wanted = (worth > self._weakest * price[outstanding]) & self._budget.affordable[outstanding]
+        outstanding = outstanding[wanted]
         ranked = outstanding[np.argsort(-z[outstanding] / np.sqrt(price[outstanding]), kind="stable")].tolist()
         newcomers = list(self._budget.fitting(ranked, self.seats.members, self._always()))
         ends_the_search = len(self.seats.members) + len(newcomers) == self._budget.most_attributes < self._d
@@ -298,7 +302,7 @@ class Hunt:
         at = evidence.rows(core.members)
         together = np.minimum(evidence.total.together[at, j], examples)
         with_seat = dict(
-            zip(core.members, zip(scores.covariance[at, i].tolist(), together.tolist(), strict=True), strict=True)
+            zip(core.members, zip(scores.covariance[:, i].tolist(), together.tolist(), strict=True), strict=True)
         )
         evidence.open(j)
         self.seats.sit(j, Brought(examples, float(scores.score[i]) / information, with_seat))

@@ -69,12 +69,12 @@ class Sums(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """The core, laid out by seat: what is not in it has zeros."""
+    """The core that attributes stand beside."""
 
     theta: Floats
     spread: Floats  # the variances of the members
     inverse: Floats  # that of their covariance
-    variance: Floats  # of all seats, over all their looks
+    variance: Floats  # of the members, over all their looks
 
 
 class Prior(NamedTuple):
@@ -91,15 +91,15 @@ class Scores:
     score: Floats  # weighted sum of (x_j less its regression on the core) times (y less the core's prediction)
     noise: Floats  # the variance of the score if the attribute does not matter
     beyond: Floats  # the attribute's variance beyond its regression on the core
-    covariance: Floats  # with the seats, a row for each
     worth: Floats  # what a look so far has said, on average, beside one of today, which shows the whole core
+    covariance: Floats  # with the members of the core, a row for each
 
 
 def alone(sums: Sums) -> Scores:
     """Where the core is empty."""
     noise = _robust(sums, sums.with_target, sums.weighted_squares)
     k = sums.looks.size
-    return Scores(sums.with_target, noise, sums.variance(), np.zeros((0, k)), np.ones(k))
+    return Scores(sums.with_target, noise, sums.variance(), np.ones(k), np.zeros((0, k)))
 
 
 def partial(sums: Sums, core: Beside, prior: Prior) -> Scores:
@@ -131,11 +131,11 @@ def partial(sums: Sums, core: Beside, prior: Prior) -> Scores:
     # What is in common by chance must not cost what is known: here it counts as far as it is more than visible.
     common *= np.maximum(1.0 - VISIBLE_T2 / np.maximum(common * known_by, TINY), 0.0)
     worth = (1.0 - common) * sums.information / np.maximum((1.0 - common * shown) * sums.noise, TINY)
-    return Scores(score, noise, beyond, c, worth)
+    return Scores(score, noise, beyond, worth, c)
 
 
 def _covariance(sums: Sums, core: Beside, prior: Prior) -> tuple[Floats, Floats]:
-    """Covariances with the seats, and the examples behind them: at face value when visibly unusual, else shrunk.
+    """Covariances with the members, and the examples behind them: at face value when visibly unusual, else shrunk.
 
     What they are shrunk to is what is usual, and what the other members of the core suggest: of two that go along with
     the same third, it is expected that they go along with each other.
@@ -155,7 +155,7 @@ def _covariance(sums: Sums, core: Beside, prior: Prior) -> tuple[Floats, Floats]
     c *= share
     # A regression of one on the others has the coefficients -P_ko / P_kk, where P is the inverse.
     diagonal = core.inverse.diagonal()
-    on_others = core.inverse / np.where(diagonal > 0, -diagonal, 1.0)[:, None]
+    on_others = core.inverse / -diagonal[:, None]
     on_others.reshape(-1)[:: diagonal.size + 1] = 0.0
     expected = on_others @ c
     np.subtract(1.0, share, out=share)

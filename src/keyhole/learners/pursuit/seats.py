@@ -38,7 +38,11 @@ class Seats:
     def add(self, block: Seen) -> None:
         """Take in a block, which shows all seats."""
         places = np.searchsorted(block.attributes, [np.iinfo(np.int64).max, *self.members])  # the target is the last
-        self._append(block.sums.moments.on(places))
+        moments = block.sums.moments
+        if self.epochs and self.epochs[-1].mean.size == places.size:
+            self.epochs[-1] = self.epochs[-1].joined(moments, places)
+        else:
+            self.epochs.append(moments.on(places))
 
     def sit(self, j: int, brought: Brought) -> None:
         """Attribute j takes a seat; from the next block on it is looked at in every example."""
@@ -56,7 +60,10 @@ class Seats:
         epochs, self.epochs = self.epochs, []
         for sums in epochs:
             stay = np.arange(sums.mean.size) != i + 1
-            self._append(sums if stay.all() else sums.on(np.flatnonzero(stay)))
+            left = sums if stay.all() else sums.on(np.flatnonzero(stay))
+            if self.epochs and self.epochs[-1].mean.size == left.mean.size:
+                left = self.epochs.pop() + left
+            self.epochs.append(left)
 
     def completed(self) -> Completion:
         """The most likely covariance, from the earliest epoch to the latest."""
@@ -70,14 +77,9 @@ class Seats:
         for sums in reversed(nested):
             p = sums.mean.size
             if p > q:
-                completion.extend(sums, self._told[q - 1 : p - 1, :q], self._told_by[q - 1 : p - 1, :q])
+                completion.extend(sums, self._told, self._told_by)
                 q = p
         return completion
-
-    def _append(self, sums: MomentSums) -> None:
-        if self.epochs and self.epochs[-1].mean.size == sums.mean.size:
-            sums = self.epochs.pop() + sums
-        self.epochs.append(sums)
 
     def _join_two(self, *, must: bool) -> bool:
         """Join the two neighbours that lose the fewest values by it; never the newest, whose seats are all there.
@@ -100,11 +102,7 @@ class Seats:
 
 def _join(sums: MomentSums, later: MomentSums) -> MomentSums:
     """Both as one, on the attributes of the first, with which those of the later one begin."""
-    top = sums.mean.size
-    if top == later.mean.size:
-        return sums + later
-    pairs = None if later.pairs is None else later.pairs[:top, :top]
-    return sums + MomentSums(later.n, later.mean[:top], later.products[:top, :top], pairs)
+    return sums.joined(later, np.arange(sums.mean.size))
 
 
 def _with_row(table: Floats, row: Floats) -> Floats:

@@ -1,9 +1,11 @@
 """Stepwise least squares among the seats, on their completed covariance."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from keyhole import kernels
 from keyhole.arrays import Floats, Ints
 from keyhole.learners.pursuit.completion import Completion
 from keyhole.learners.pursuit.constants import COPY, INCUMBENT, T_ADD, T_DROP, TINY
@@ -64,7 +66,8 @@ class Stepwise:
         self.members = list(members)
         self._price = price
         self.inside = np.zeros(len(members), dtype=bool)
-        self._inflation, self._robust_degrees, self._unseen = inflation, robust_degrees, unseen
+        self._inflation, self._unseen = inflation, unseen
+        self._robust_degrees = np.full(len(members), 1e200) if robust_degrees is None else robust_degrees
         self._behind, self._mean, covariance = completed.behind[1:], completed.mean, completed.covariance
         variance = covariance.diagonal()
         self._varies = variance[1:] > 0
@@ -82,6 +85,10 @@ class Stepwise:
 
     def t(self) -> Floats:
         """The t of each member, and of each other seat if it joined, on the examples behind that seat."""
+        if kernels.compiled is not None:
+            t = np.empty(self.inside.size)
+            kernels.compiled.t_values(*self._state(), t)
+            return t
         b, diagonal = self._swept[1:, 0], self._swept.diagonal()[1:]
         r, unseen = self.residual_variance, self._unseen
         free = np.maximum(diagonal, COPY)
@@ -90,9 +97,13 @@ class Stepwise:
         effect = np.where(self.inside, b, b / free)
         degrees = np.maximum(self._behind - self.inside.sum() - 1 - ~self.inside, 0.3 * self._behind)
         t = effect / np.sqrt(np.maximum(variance * self._inflation / degrees, TINY))
-        if self._robust_degrees is not None:
-            t = as_normal(t, self._robust_degrees)
+        t = as_normal(t, self._robust_degrees)
         return np.where(self.inside | (self._varies & (diagonal > COPY)), t, 0.0)
+
+    def _state(self) -> tuple[Any, ...]:
+        """What the compiled functions need to know."""
+        known = self._behind, self._inflation, self._robust_degrees, self._unseen, self._floor
+        return self._swept, self.inside, self._varies, *known
 
     def loss(self) -> Floats:
         """By how much the mean squared error rises if a member leaves; infinite for the others."""
@@ -110,7 +121,11 @@ class Stepwise:
 
     def settle(self, start: Sequence[int]) -> None:
         """From the members in ``start``: drop what is not needed, add what is, until nothing moves."""
-        self._begin(np.array([i for i, j in enumerate(self.members) if j in start], dtype=np.int64))
+        places = np.array([i for i, j in enumerate(self.members) if j in start], dtype=np.int64)
+        if kernels.compiled is not None:
+            kernels.compiled.settle(places, T_DROP, T_ADD, *self._state(), np.empty(self.inside.size))
+            return
+        self._begin(places)
         for _ in range(4 * len(self.members) + 8):  # enough to drop and add everything twice
             copies = -self._swept.diagonal()[1:] * COPY > 1  # a member that the others explain: it goes first
             t = np.where(copies, 0.0, np.abs(self.t()))
