@@ -117,6 +117,22 @@ def test_squares_and_products_of_a_block_are_those_of_numpy(n, p, order, seed):
 
 
 @needs_kernels
+@given(n=st.integers(1, 900), p=st.integers(0, 12), seed=st.integers(0, 100))
+def test_columns_are_read_as_numpy_reads_them(n, p, seed):
+    rng = np.random.default_rng(seed)
+    array = np.asfortranarray(rng.normal(size=(1_000, 12)))
+    start, columns = int(rng.integers(0, 1_001 - n)), rng.permutation(12)[:p]
+    cells = np.empty((n, p), order="F")
+
+    kernels.compiled.read_columns(array, start, columns, cells)
+
+    np.testing.assert_array_equal(cells, array[start : start + n][:, columns])
+    for rows, beyond in ((1_001 - n, columns), (start, np.append(columns, 12))):
+        with pytest.raises(ValueError, match="not as many rows|there are only"):
+            kernels.compiled.read_columns(array, rows, beyond, np.empty((n, beyond.size), order="F"))
+
+
+@needs_kernels
 @given(k=st.integers(1, 20), more=st.integers(0, 10), seed=st.integers(0, 1_000))
 def test_moments_are_joined_as_they_are_added(k, more, seed):
     rng = np.random.default_rng(seed)

@@ -65,7 +65,7 @@ class ResidualSquares:
         # A block is small, a hundred examples or so: calls count as much as cells, and `dot` is the cheapest of them.
         attributes, values, targets = block
         if kernels.compiled is not None:
-            squares, products = np.empty((2, attributes.size))
+            squares, products = np.empty(attributes.size), np.empty(attributes.size)
             asked = attributes, self.theta, self.probe
             sums = kernels.compiled.residual_squares(values, targets, *asked, squares, products)
             if sums is not None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from keyhole import kernels
 from keyhole.arrays import AnyArray, Floats, Ints
 from keyhole.errors import BadData
 from keyhole.optional import need
@@ -84,6 +85,9 @@ class ArrayTable:
             raise BadData(f"X must hold numbers, not {array.dtype}; encode texts and dates as numbers first.")
         self._array = np.asarray(array) if isinstance(array, np.matrix) else array  # a row of a matrix is a matrix
         self._row_by_row = array.flags.c_contiguous
+        # Others, such as masked arrays, hold more than their numbers.
+        plain = type(array) in (np.ndarray, np.memmap) and array.dtype is _FLOAT64 and array.flags.aligned
+        self._doubles_by_column = plain and array.flags.f_contiguous
         self.shape = (array.shape[0], array.shape[1])
 
     def read(self, rows: Rows, columns: Ints) -> Floats:
@@ -92,6 +96,9 @@ class ArrayTable:
         # copy the whole slab, while indexing the transpose copies column by column.
         if isinstance(rows, slice) and self._row_by_row:
             cells = self._array[rows].take(columns, axis=1)
+        elif isinstance(rows, slice) and kernels.compiled is not None and self._doubles_by_column:
+            cells = np.empty((rows.stop - rows.start, columns.size), order="F")
+            kernels.compiled.read_columns(self._array, rows.start, columns, cells)
         elif isinstance(rows, slice):
             cells = self._array.T[columns, rows].T
         else:

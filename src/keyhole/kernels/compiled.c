@@ -15,8 +15,10 @@
 #include <string.h>
 
 /* Where the loader can choose, a version for processors with AVX2 is compiled as well. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define WIDE __attribute__((target_clones("arch=haswell", "default")))
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#define WIDE __attribute__((target_clones("arch=x86-64-v3", "default")))
+#elif defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define WIDE
 #endif
@@ -108,6 +110,51 @@ static int enough(Py_ssize_t given, Py_ssize_t wanted)
     return given == wanted;
 }
 
+/* ---- Reading ---- */
+
+/* Each column is elsewhere in memory, and only its beginning is fetched ahead by itself: so the next ones are asked for
+ * while one is copied. */
+#define AHEAD 4
+
+#ifdef __GNUC__
+#define SOON(address) __builtin_prefetch(address)
+#else
+#define SOON(address) (void)(address)
+#endif
+
+/* read_columns(array, start, columns, cells)
+ *
+ * `ArrayTable.read`, where the array has numbers of eight bytes in Fortran order: rows from `start` on. */
+static PyObject *read_columns(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)self;
+    if (!enough(n_args, 4)) return NULL;
+    Py_ssize_t start = PyLong_AsSsize_t(args[1]), p = size_of(args[2]);
+    if (p < 0 || PyErr_Occurred()) return NULL;
+    const int64_t *columns = whole(args[2], p);
+    Py_buffer from, to;
+    if (!columns || PyObject_GetBuffer(args[0], &from, PyBUF_F_CONTIGUOUS) < 0) return NULL;
+    if (PyObject_GetBuffer(args[3], &to, PyBUF_F_CONTIGUOUS | PyBUF_WRITABLE) < 0) {
+        PyBuffer_Release(&from);
+        return NULL;
+    }
+    int fits = from.ndim == 2 && to.ndim == 2 && from.itemsize == 8 && to.itemsize == 8 && to.shape[1] == p;
+    fits = fits && start >= 0 && start + to.shape[0] <= from.shape[0];
+    if (!fits) PyErr_SetString(PyExc_ValueError, "there are not as many rows and columns.");
+    if (fits && within(columns, p, from.shape[1])) {
+        Py_ssize_t m = to.shape[0], n = from.shape[0];
+        const double *cells = (const double *)from.buf + start;
+        for (Py_ssize_t j = 0; j < p; j++) {
+            if (j + AHEAD < p)
+                for (Py_ssize_t i = 0; i < m && i < 512; i += 8) SOON(cells + columns[j + AHEAD] * n + i);
+            memcpy((double *)to.buf + j * m, cells + columns[j] * n, (size_t)m * sizeof(double));
+        }
+    }
+    PyBuffer_Release(&from);
+    PyBuffer_Release(&to);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
 /* ---- Sums over a block ---- */
 
 /* So many examples at a time, that their deviations stay in the cache. */
@@ -175,23 +222,24 @@ WIDE static void deviations(Values v, Py_ssize_t start, Py_ssize_t m, const doub
     }
 }
 
-/* Add the products of all pairs of columns, of which there are a multiple of four. */
-WIDE static void add_products(const double *x, Py_ssize_t columns, Py_ssize_t m, double *products, Py_ssize_t p)
+/* Add the products of all pairs of columns, of which there are a multiple of four, to the lower triangle of G. */
+WIDE static void add_products(const double *x, Py_ssize_t columns, Py_ssize_t m, double *G)
 {
     for (Py_ssize_t j = 0; j < columns; j += 4) {
         const double *a0 = x + j * PIECE, *a1 = a0 + PIECE, *a2 = a1 + PIECE, *a3 = a2 + PIECE;
         for (Py_ssize_t k = 0; k < j + 4; k += 2) {
             const double *b0 = x + k * PIECE, *b1 = b0 + PIECE;
-            double s[8], s00 = 0, s10 = 0, s20 = 0, s30 = 0, s01 = 0, s11 = 0, s21 = 0, s31 = 0;
+            double s00 = 0, s10 = 0, s20 = 0, s30 = 0, s01 = 0, s11 = 0, s21 = 0, s31 = 0;
 #pragma omp simd reduction(+ : s00, s10, s20, s30, s01, s11, s21, s31)
             for (Py_ssize_t i = 0; i < m; i++) {
                 s00 += a0[i] * b0[i], s10 += a1[i] * b0[i], s20 += a2[i] * b0[i], s30 += a3[i] * b0[i];
                 s01 += a0[i] * b1[i], s11 += a1[i] * b1[i], s21 += a2[i] * b1[i], s31 += a3[i] * b1[i];
             }
-            s[0] = s00, s[1] = s10, s[2] = s20, s[3] = s30, s[4] = s01, s[5] = s11, s[6] = s21, s[7] = s31;
-            for (Py_ssize_t b = 0; b < 2; b++)
-                for (Py_ssize_t a = 0; a < 4; a++)
-                    if (j + a < p && k + b <= j + a) products[(j + a) * p + k + b] += s[4 * b + a];
+            double *to = G + j * columns + k;
+            to[0] += s00, to[1] += s01, to += columns;
+            to[0] += s10, to[1] += s11, to += columns;
+            to[0] += s20, to[1] += s21, to += columns;
+            to[0] += s30, to[1] += s31;
         }
     }
 }
@@ -264,30 +312,32 @@ static PyObject *fit_sums(PyObject *self, PyObject *const *args, Py_ssize_t n_ar
     mean[p] = sum / (double)v.n;
     for (Py_ssize_t j = 0; j < p1; j++) all += mean[j];
     if (isnan(all)) Py_RETURN_NONE;
-    double *x = PyMem_Malloc(((size_t)columns * PIECE + 2 * PIECE + 7 * (size_t)p) * sizeof(double));
+    size_t of_x = (size_t)columns * PIECE, of_sums = 7 * (size_t)p + (size_t)(columns * columns);
+    double *x = PyMem_Malloc((of_x + 2 * PIECE + of_sums) * sizeof(double));
     if (!x) return PyErr_NoMemory();
-    double *e = x + columns * PIECE, *squares = e + PIECE, *by_column = squares + PIECE;
+    double *e = x + of_x, *squares = e + PIECE, *by_column = squares + PIECE, *G = by_column + 7 * p;
     memset(x + p1 * PIECE, 0, (size_t)(columns - p1) * PIECE * sizeof(double));
-    memset(by_column, 0, 7 * (size_t)p * sizeof(double));
-    memset(products, 0, (size_t)(p1 * p1) * sizeof(double));
+    memset(squares, 0, (PIECE + of_sums) * sizeof(double));
     double constant = -intercept, e1 = 0.0, ee = 0.0;
     for (Py_ssize_t j = 0; j < p1; j++) constant += direction[j] * mean[j];
     for (Py_ssize_t start = 0; start < v.n; start += PIECE) {
-        Py_ssize_t m = v.n - start < PIECE ? v.n - start : PIECE;
+        Py_ssize_t m = v.n - start < PIECE ? v.n - start : PIECE, whole_m = (m + 7) / 8 * 8;
         deviations(v, start, m, mean, x);
         for (Py_ssize_t i = 0; i < m; i++) x[p * PIECE + i] = y[start + i] - mean[p];
-        residuals(x, direction, p1, m, constant, limit, e);
+        for (Py_ssize_t j = 0; j < p1; j++) /* so that loops have no odd ends */
+            for (Py_ssize_t i = m; i < whole_m; i++) x[j * PIECE + i] = 0.0;
+        residuals(x, direction, p1, whole_m, constant, limit, e);
         for (Py_ssize_t i = 0; i < m; i++) squares[i] = e[i] * e[i], e1 += e[i], ee += squares[i];
-        add_products(x, columns, m, products, p1);
+        add_products(x, columns, whole_m, G);
         for (Py_ssize_t j = 0; j < p; j++) {
             double *column = x + j * PIECE;
-            add_low_powers(column, e, squares, m, by_column + 7 * j);
-            if (products[j * (p1 + 1)] > LARGE * LARGE) clip(column, m, LARGE);
-            add_high_powers(column, e, m, by_column + 7 * j);
+            add_low_powers(column, e, squares, whole_m, by_column + 7 * j);
+            if (G[j * (columns + 1)] > LARGE * LARGE) clip(column, m, LARGE);
+            add_high_powers(column, e, whole_m, by_column + 7 * j);
         }
     }
     for (Py_ssize_t j = 0; j < p1; j++)
-        for (Py_ssize_t k = 0; k < j; k++) products[k * p1 + j] = products[j * p1 + k];
+        for (Py_ssize_t k = 0; k <= j; k++) products[k * p1 + j] = products[j * p1 + k] = G[j * columns + k];
     for (Py_ssize_t j = 0; j < p; j++)
         for (Py_ssize_t k = 0; k < 7; k++) powers[k * p + j] = by_column[7 * j + k];
     PyMem_Free(x);
@@ -665,11 +715,16 @@ static PyObject *scores(PyObject *self, PyObject *const *args, Py_ssize_t n_args
             tile.spread[t] = sqrt(tile.variance[t]);
             tile.weight[t] = tile.sums[INFORMATION][t] / looks;
         }
+        int in_a_row = here == TILE;
+        for (Py_ssize_t t = 1; t < here; t++) in_a_row &= a[start + t] == a[start] + t;
         for (Py_ssize_t which = 0; which < N_TABLES; which++)
             for (Py_ssize_t i = 0; i < k; i++) {
                 const double *from = pairs + which * table + rows[i] * d;
                 double *to = tile.pairs[which] + i * TILE;
-                for (Py_ssize_t t = 0; t < TILE; t++) to[t] = from[a[start + (t < here ? t : here - 1)]];
+                if (in_a_row)
+                    memcpy(to, from + a[start], TILE * sizeof(double));
+                else
+                    for (Py_ssize_t t = 0; t < TILE; t++) to[t] = from[a[start + (t < here ? t : here - 1)]];
             }
         covariances(&tile, &core, c, behind, share, gamma);
         multiply(core.inverse, k, c, gamma);
@@ -948,6 +1003,7 @@ static PyObject *settle(PyObject *self, PyObject *const *args, Py_ssize_t n_args
 /* ---- The module ---- */
 
 static PyMethodDef methods[] = {
+    {"read_columns", (PyCFunction)(void (*)(void))read_columns, METH_FASTCALL, NULL},
     {"sum_of_squares", (PyCFunction)(void (*)(void))sum_of_squares, METH_FASTCALL, NULL},
     {"fit_sums", (PyCFunction)(void (*)(void))fit_sums, METH_FASTCALL, NULL},
     {"residual_squares", (PyCFunction)(void (*)(void))residual_squares, METH_FASTCALL, NULL},
