@@ -46,6 +46,7 @@ class Evidence:
         #: The same by name, for all attributes, with free rows after those of the seats.
         self.total = Sums(*self._sums, *self._pairs)
         self._seats = np.zeros(0, dtype=np.int64)  # by row
+        self._row: dict[int, int] = {}  # of each seat
         self._n = 0
         self._target_mean = 0.0
         self._prior = Prior(0.0, LARGEST_PRIOR)
@@ -57,8 +58,7 @@ class Evidence:
 
     def rows(self, seats: Sequence[int]) -> Ints:
         """Where the tables have these seats."""
-        row = {j: i for i, j in enumerate(self._seats.tolist())}
-        return np.array([row[j] for j in seats], dtype=np.int64)
+        return np.array([self._row[j] for j in seats], dtype=np.int64)
 
     def add(self, block: Seen, weight: float) -> None:
         """Take in a block, which shows all seats.
@@ -118,12 +118,15 @@ class Evidence:
             table[new, self._seats] = table[:new, j]
         residual[new] = 0.0
         self._seats = np.append(self._seats, j)
+        self._row[j] = new
 
     def close(self, j: int) -> None:
         """Give the row of seat j away, to the last."""
-        row, last = int(np.flatnonzero(self._seats == j)[0]), self._seats.size - 1
+        row, last = self._row.pop(j), self._seats.size - 1
         self._pairs[:, row] = self._pairs[:, last]
         self._seats[row] = self._seats[last]
+        if row < last:
+            self._row[int(self._seats[last])] = row
         self._seats = self._seats[:last].copy()
 
     def move_residuals(self, seats: Sequence[int], change: Floats) -> None:
@@ -140,6 +143,8 @@ class Evidence:
         variance, a look that shows the core says more than several that did not, and would drown among them. What is
         known now stays as it is; this is about how much is made of what comes.
         """
+        if np.minimum.reduce(scores.worth) >= STALE:
+            return
         sums = self.of(some)
         worth = np.maximum(scores.worth, LEAST * sums.information / np.maximum(sums.noise, TINY))
         stale = (worth < STALE) & (sums.squares > 0)

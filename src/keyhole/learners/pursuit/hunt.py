@@ -368,10 +368,10 @@ class Hunt:
         evidence = np.abs(self._standings.z)
         for j, t in self._t.items():
             evidence[j] = t
-        inside = self.published.attributes
-        others = [j for j in np.argsort(-evidence, kind="stable").tolist() if j not in inside][:10]
+        inside = self.published.attributes.tolist()
+        others = np.argsort(-evidence, kind="stable")[: len(inside) + 10].tolist()
         terms = []
-        for j in [*inside.tolist(), *others]:
+        for j in [*inside, *[j for j in others if j not in inside][:10]]:
             looks, admitted = int(self.evidence.examples[j]), self._standings.core_since.get(j)
             if admitted is None and j in inside:
                 admitted = self._standings.seated_at[j]
