@@ -128,7 +128,7 @@ def test_columns_are_read_as_numpy_reads_them(n, p, seed):
 
     np.testing.assert_array_equal(cells, array[start : start + n][:, columns])
     for rows, beyond in ((1_001 - n, columns), (start, np.append(columns, 12))):
-        with pytest.raises(ValueError, match="not as many rows|there are only"):
+        with pytest.raises(ValueError, match=r"not as many rows|there are only"):
             kernels.compiled.read_columns(array, rows, beyond, np.empty((n, beyond.size), order="F"))
 
 

@@ -25,6 +25,7 @@ COMPARISONS = (
     "touching",
     "growing",
     "lengthening",
+    "compiling",
     "one_by_one",
     "door",
     "memory",

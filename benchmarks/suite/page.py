@@ -87,6 +87,7 @@ TABLES: dict[str, Callable[[Rows], str]] = {
     "touching": _touching,
     "growing": _crossed,
     "lengthening": _crossed,
+    "compiling": _crossed,
     "memory": _memory,
 }
 

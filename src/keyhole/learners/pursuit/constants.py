@@ -34,6 +34,8 @@ T_LEAVE = 1.5
 #: Where the predictor is full, who is in it counts for so many times as much as who would take the place: a newcomer is
 #: worth less than it seems, because it was chosen for what it seems.
 INCUMBENT = 2.0
+#: Of a seat that is not in the core, but takes a place that is left in the predictor, this share counts.
+LIKELY = 0.5
 #: A member with more than this is there for good.
 T_CLEAR = 5.0
 #: The share of the looks that the core may take.

@@ -16,6 +16,7 @@ from keyhole.learners.pursuit.constants import (
     DECIDE_EVERY,
     EARLY_BLOCK,
     FLUKES,
+    LIKELY,
     NO_VARIANCE,
     OPTIMISM,
     ROUND_SHARE,
@@ -316,17 +317,32 @@ class Hunt:
             fit = self._fit
             if self._s is None:
                 fit.trim_insignificant(float(np.sqrt(np.log(self.n) + 2 * np.log(self._d))))
+                theta, intercept = fit.coefficients()
             else:
-                most = self._s
-                fit.fill(most, self.seats.members)
-                fit.trim(lambda left: len(left) <= most, incumbents=self.published.attributes.tolist())
-            theta, intercept = fit.coefficients()
+                theta, intercept = self._within(self._s, fit)
             attributes = np.array(fit.members, dtype=np.int64)[fit.chosen()]
             order = np.argsort(attributes)
             attributes = attributes[order]
             means = self.evidence.means[attributes]
             candidate = Predictor(attributes, theta[order], intercept, self._d, means=means)
         self._publication.propose(candidate, self.n)
+
+    def _within(self, most: int, fit: Stepwise) -> tuple[Floats, float]:
+        """The coefficients of no more than ``most`` attributes, and the intercept.
+
+        If there are fewer in the core, the likeliest of the other seats join. About every other one of these does not
+        matter, so that what is published is half way between the two models.
+        """
+        core, (theta, intercept) = fit.chosen(), fit.coefficients()
+        fit.fill(most, self.seats.members)
+        joined = fit.chosen()
+        if joined.size == core.size:
+            fit.trim(lambda left: len(left) <= most, incumbents=self.published.attributes.tolist())
+            return fit.coefficients()
+        theta_joined, intercept_joined = fit.coefficients()
+        theta_joined *= LIKELY
+        theta_joined[joined.searchsorted(core)] += (1.0 - LIKELY) * theta
+        return theta_joined, LIKELY * intercept_joined + (1.0 - LIKELY) * intercept
 
     # Ending
 
