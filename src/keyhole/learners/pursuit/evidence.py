@@ -175,7 +175,7 @@ class Evidence:
         n_used = np.count_nonzero(used)
         if n_used <= 50:
             return None
-        r, n = some.correlation(self._variance_of_seats())[used], some.together[used]
+        r, n = some.correlation(self._variance_of(self._seats))[used], some.together[used]
         looks = float(np.add.reduce(n))
         mean = float(n @ r) / looks
         # Unless they go along with each other more than they differ in it, nothing is usual.
@@ -202,7 +202,7 @@ class Evidence:
         if not core.members:
             return alone(self.of(some))
         at = self.rows(core.members)
-        beside = Beside(core.theta, core.variance, core.inverse, self._variance_of_seats()[at])
+        beside = Beside(core.theta, core.variance, core.inverse, self._variance_of(self._seats[at]))
         if kernels.compiled is None:
             tables = (table[at, some] if isinstance(some, slice) else table[at[:, None], some] for table in self._pairs)
             return partial(Sums(*self._sums[:, some], *tables), beside, self._prior)
@@ -212,5 +212,5 @@ class Evidence:
         score, noise, beyond, worth = result
         return Scores(score, noise, beyond, worth, covariance)
 
-    def _variance_of_seats(self) -> Floats:
-        return self.total.squares[self._seats] / np.maximum(self.total.looks[self._seats], 1.0)
+    def _variance_of(self, seats: Ints) -> Floats:
+        return self.total.squares[seats] / np.maximum(self.total.looks[seats], 1.0)

@@ -114,8 +114,9 @@ class Hunt:
         """
         always = self._always()
         rank = self._standings.reach.copy()
-        unseen = np.isinf(rank)
-        rank[unseen] = 1e290 * (1.0 + self._order[unseen])
+        unseen = np.flatnonzero(rank == np.inf)
+        if unseen.size:
+            rank[unseen] = 1e290 * (1.0 + self._order[unseen])
         rank[always] = -1.0
         scouts = self._budget.scouts(rank, always)
         n_examples = self._block_length(scouts)

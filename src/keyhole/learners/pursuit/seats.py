@@ -17,6 +17,10 @@ from keyhole.learners.pursuit.seen import Seen
 from keyhole.statistics import MomentSums
 
 
+#: Stands for the target, which comes after all attributes of a block and before all seats.
+_THE_LAST = np.iinfo(np.int64).max
+
+
 @dataclass(frozen=True, eq=False)
 class Brought:
     """What a newcomer learned while it was scouted, as if from so many matched examples."""
@@ -37,7 +41,7 @@ class Seats:
 
     def add(self, block: Seen) -> None:
         """Take in a block, which shows all seats."""
-        places = np.searchsorted(block.attributes, [np.iinfo(np.int64).max, *self.members])  # the target is the last
+        places = block.attributes.searchsorted([_THE_LAST, *self.members])
         moments = block.sums.moments
         if self.epochs and self.epochs[-1].mean.size == places.size:
             self.epochs[-1] = self.epochs[-1].joined(moments, places)
