@@ -16,7 +16,6 @@ from keyhole.learners.pursuit.constants import MAX_EPOCHS, NEGLIGIBLE
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.statistics import MomentSums
 
-
 #: Stands for the target, which comes after all attributes of a block and before all seats.
 _THE_LAST = np.iinfo(np.int64).max
 
