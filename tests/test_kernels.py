@@ -117,10 +117,10 @@ def test_squares_and_products_of_a_block_are_those_of_numpy(n, p, order, seed):
 
 
 @needs_kernels
-@given(n=st.integers(1, 900), p=st.integers(0, 12), seed=st.integers(0, 100))
-def test_columns_are_read_as_numpy_reads_them(n, p, seed):
+@given(n=st.integers(1, 900), p=st.integers(0, 12), kind=st.sampled_from("df"), seed=st.integers(0, 100))
+def test_columns_are_read_as_numpy_reads_them(n, p, kind, seed):
     rng = np.random.default_rng(seed)
-    array = np.asfortranarray(rng.normal(size=(1_000, 12)))
+    array = np.asfortranarray(rng.normal(size=(1_000, 12)).astype(kind))
     start, columns = int(rng.integers(0, 1_001 - n)), rng.permutation(12)[:p]
     cells = np.empty((n, p), order="F")
 

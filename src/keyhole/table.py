@@ -16,6 +16,7 @@ from keyhole.errors import BadData
 from keyhole.optional import need
 
 _FLOAT64 = np.dtype(np.float64)
+_FLOATS = (_FLOAT64, np.dtype(np.float32))
 
 #: Which examples: a run of them, or any ones in any order.
 Rows = slice | Ints
@@ -86,8 +87,8 @@ class ArrayTable:
         self._array = np.asarray(array) if isinstance(array, np.matrix) else array  # a row of a matrix is a matrix
         self._row_by_row = array.flags.c_contiguous
         # Others, such as masked arrays, hold more than their numbers.
-        plain = type(array) in (np.ndarray, np.memmap) and array.dtype is _FLOAT64 and array.flags.aligned
-        self._doubles_by_column = plain and array.flags.f_contiguous
+        plain = type(array) in (np.ndarray, np.memmap) and array.dtype in _FLOATS and array.flags.aligned
+        self._floats_by_column = plain and array.flags.f_contiguous
         self.shape = (array.shape[0], array.shape[1])
 
     def read(self, rows: Rows, columns: Ints) -> Floats:
@@ -96,7 +97,7 @@ class ArrayTable:
         # copy the whole slab, while indexing the transpose copies column by column.
         if isinstance(rows, slice) and self._row_by_row:
             cells = self._array[rows].take(columns, axis=1)
-        elif isinstance(rows, slice) and kernels.compiled is not None and self._doubles_by_column:
+        elif isinstance(rows, slice) and kernels.compiled is not None and self._floats_by_column:
             cells = np.empty((rows.stop - rows.start, columns.size), order="F")
             kernels.compiled.read_columns(self._array, rows.start, columns, cells)
         elif isinstance(rows, slice):

@@ -122,9 +122,24 @@ static int enough(Py_ssize_t given, Py_ssize_t wanted)
 #define SOON(address) (void)(address)
 #endif
 
+#define COPY_COLUMNS(type)                                                                                       \
+    static void copy_##type(                                                                                      \
+        const type *cells, Py_ssize_t n, const int64_t *columns, Py_ssize_t p, Py_ssize_t m, double *to)          \
+    {                                                                                                             \
+        Py_ssize_t line = 64 / (Py_ssize_t)sizeof(type);                                                          \
+        for (Py_ssize_t j = 0; j < p; j++, to += m) {                                                             \
+            const type *from = cells + columns[j] * n, *soon = cells + columns[j + AHEAD < p ? j + AHEAD : j] * n; \
+            for (Py_ssize_t i = 0; i < m && i < 512; i += line) SOON(soon + i);                                   \
+            for (Py_ssize_t i = 0; i < m; i++) to[i] = (double)from[i];                                           \
+        }                                                                                                         \
+    }
+
+COPY_COLUMNS(double)
+COPY_COLUMNS(float)
+
 /* read_columns(array, start, columns, cells)
  *
- * `ArrayTable.read`, where the array has numbers of eight bytes in Fortran order: rows from `start` on. */
+ * `ArrayTable.read`, where the array has doubles or floats in Fortran order: rows from `start` on. */
 static PyObject *read_columns(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     (void)self;
@@ -133,22 +148,20 @@ static PyObject *read_columns(PyObject *self, PyObject *const *args, Py_ssize_t 
     if (p < 0 || PyErr_Occurred()) return NULL;
     const int64_t *columns = whole(args[2], p);
     Py_buffer from, to;
-    if (!columns || PyObject_GetBuffer(args[0], &from, PyBUF_F_CONTIGUOUS) < 0) return NULL;
+    if (!columns || PyObject_GetBuffer(args[0], &from, PyBUF_F_CONTIGUOUS | PyBUF_FORMAT) < 0) return NULL;
     if (PyObject_GetBuffer(args[3], &to, PyBUF_F_CONTIGUOUS | PyBUF_WRITABLE) < 0) {
         PyBuffer_Release(&from);
         return NULL;
     }
-    int fits = from.ndim == 2 && to.ndim == 2 && from.itemsize == 8 && to.itemsize == 8 && to.shape[1] == p;
+    int doubles = !strcmp(from.format, "d"), known = doubles || !strcmp(from.format, "f");
+    int fits = known && from.ndim == 2 && to.ndim == 2 && to.itemsize == 8 && to.shape[1] == p;
     fits = fits && start >= 0 && start + to.shape[0] <= from.shape[0];
     if (!fits) PyErr_SetString(PyExc_ValueError, "there are not as many rows and columns.");
     if (fits && within(columns, p, from.shape[1])) {
-        Py_ssize_t m = to.shape[0], n = from.shape[0];
-        const double *cells = (const double *)from.buf + start;
-        for (Py_ssize_t j = 0; j < p; j++) {
-            if (j + AHEAD < p)
-                for (Py_ssize_t i = 0; i < m && i < 512; i += 8) SOON(cells + columns[j + AHEAD] * n + i);
-            memcpy((double *)to.buf + j * m, cells + columns[j] * n, (size_t)m * sizeof(double));
-        }
+        if (doubles)
+            copy_double((const double *)from.buf + start, from.shape[0], columns, p, to.shape[0], to.buf);
+        else
+            copy_float((const float *)from.buf + start, from.shape[0], columns, p, to.shape[0], to.buf);
     }
     PyBuffer_Release(&from);
     PyBuffer_Release(&to);
