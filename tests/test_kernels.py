@@ -198,7 +198,7 @@ def in_steps(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(2_000, 13)) @ rng.normal(size=(13, 13))
     sizes, told = [4, 5, 8, 13], rng.normal(size=(12, 13))
-    told_by = rng.uniform(0, 300, size=(12, 13)) * np.tri(12, 13)
+    told_by, beyond = rng.uniform(0, 300, size=(12, 13)) * np.tri(12, 13), rng.uniform(1, 5, 12)
     completion = None
     for size, n in zip(sizes, [2_000, 700, 300, 100], strict=True):
         moments = Moments()(Block(np.arange(size - 1), X[-n:, 1:size], X[-n:, 0]))
@@ -206,7 +206,7 @@ def in_steps(seed):
         if completion is None:
             completion = Completion(moments, 12)
         else:
-            completion.extend(moments, told, told_by)
+            completion.extend(moments, told, told_by, beyond)
     return completion
 
 

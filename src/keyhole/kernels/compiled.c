@@ -829,28 +829,30 @@ WIDE static void solve(double *A, double *b, Py_ssize_t q)
     }
 }
 
-/* extend(q, n, ridge, M, mean_here, told, told_by, C, beta, mean, behind)
+/* extend(q, n, ridge, M, mean_here, told, told_by, beyond, C, beta, mean, behind)
  *
  * `Completion.extend`: those after the first q columns of M are new. `behind` has, for them, how many examples show
  * them; what they were told is added to it. */
 static PyObject *extend(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     (void)self;
-    if (!enough(n_args, 11)) return NULL;
-    Py_ssize_t q = PyLong_AsSsize_t(args[0]), p = size_of(args[4]), size = size_of(args[9]);
+    if (!enough(n_args, 12)) return NULL;
+    Py_ssize_t q = PyLong_AsSsize_t(args[0]), p = size_of(args[4]), size = size_of(args[10]);
     double n = PyFloat_AsDouble(args[1]), ridge = PyFloat_AsDouble(args[2]);
     if (p < 0 || size < 0 || PyErr_Occurred()) return NULL;
     if (q < 1 || q >= p || p > size) return PyErr_Format(PyExc_ValueError, "%zd, %zd, %zd do not ascend.", q, p, size);
     const double *M = in(args[3], p * p), *here = in(args[4], p);
     const double *told = in(args[5], (size - 1) * size), *told_by = in(args[6], (size - 1) * size);
-    double *C = out(args[7], size * size), *beta = out(args[8], size - 1), *mean = out(args[9], size);
-    double *behind = out(args[10], size);
-    if (!M || !here || !told || !told_by || !C || !beta || !mean || !behind) return NULL;
+    const double *beyond_told = in(args[7], size - 1);
+    double *C = out(args[8], size * size), *beta = out(args[9], size - 1), *mean = out(args[10], size);
+    double *behind = out(args[11], size);
+    if (!M || !here || !told || !told_by || !beyond_told || !C || !beta || !mean || !behind) return NULL;
     Py_ssize_t r = p - q;
-    double *old = PyMem_Malloc((size_t)(q * p + q * q + 3 * q * r + 2 * r * r + r + q) * sizeof(double));
+    double *old = PyMem_Malloc((size_t)(q * p + q * q + 3 * q * r + 2 * r * r + 2 * r + q) * sizeof(double));
     if (!old) return PyErr_NoMemory();
     double *left = old + q * p, *B = left + q * q, *cross = B + q * r, *rest = cross + q * r;
-    double *own = rest + q * r, *beyond = own + r * r, *gamma = beyond + r * r, *step = gamma + r;
+    double *own = rest + q * r, *beyond = own + r * r, *gamma = beyond + r * r, *told_weight = gamma + r;
+    double *step = told_weight + r;
     /* With the residual in the place of the target; `old` has q rows, the newcomers' columns last. */
     memcpy(old, M, (size_t)(q * p) * sizeof(double));
     for (Py_ssize_t i = 1; i < q; i++)
@@ -864,27 +866,29 @@ static PyObject *extend(PyObject *self, PyObject *const *args, Py_ssize_t n_args
             for (Py_ssize_t j = 0; j < q; j++) left[i * q + j] = C[i * size + j] * weight + old[i * p + j];
             left[i * q + i] += ridge * C[i * size + i] * (i ? 1.0 : 1e-9) + TINY;
             B[g * q + i] = old[i * p + q + g] + weight * say[i];
-            if (i == 0) behind[q + g] += weight;
+            if (i == 0) told_weight[g] = weight, behind[q + g] += weight;
         }
         solve(left, B + g * q, q);
     }
-    double k = larger(n - 2.0, 1.0);
+    double degrees = larger(n - 2.0, 1.0);
     for (Py_ssize_t g = 0; g < r; g++)
         for (Py_ssize_t i = 0; i < q; i++) {
             double with = 0.0, M_with = 0.0;
             for (Py_ssize_t j = 0; j < q; j++) with += C[i * size + j] * B[g * q + j], M_with += old[i * p + j] * B[g * q + j];
             cross[g * q + i] = with;
-            rest[g * q + i] = with + (M_with - old[i * p + q + g]) / k;
+            rest[g * q + i] = M_with - old[i * p + q + g];
         }
     for (Py_ssize_t g = 0; g < r; g++)
         for (Py_ssize_t h = 0; h < r; h++) {
-            double sum = M[(q + g) * p + q + h] / k, shared = 0.0;
+            double left_over = M[(q + g) * p + q + h], explained = 0.0;
             for (Py_ssize_t i = 0; i < q; i++) {
-                sum += B[g * q + i] * rest[h * q + i] - old[i * p + q + g] * B[h * q + i] / k;
-                if (i) shared += B[g * q + i] * cross[h * q + i];
+                left_over += B[g * q + i] * rest[h * q + i] - old[i * p + q + g] * B[h * q + i];
+                explained += B[g * q + i] * cross[h * q + i];
             }
-            own[g * r + h] = sum;
-            beyond[g * r + h] = sum - shared;
+            if (g == h) left_over += told_weight[g] * beyond_told[q - 1 + g];
+            left_over /= sqrt((degrees + told_weight[g]) * (degrees + told_weight[h]));
+            own[g * r + h] = explained + left_over;
+            beyond[g * r + h] = B[g * q] * cross[h * q] + left_over; /* beyond the earlier seats, not the residual */
         }
     for (Py_ssize_t i = 0; i < q; i++) step[i] = mean[i] - here[i];
     for (Py_ssize_t i = 1; i < q; i++) step[0] -= beta[i - 1] * step[i];

@@ -48,25 +48,27 @@ class Completion:
         C[0, 0] += beta @ C[1:, 0]
         return C
 
-    def extend(self, sums: MomentSums, told: Floats, told_by: Floats) -> None:
+    def extend(self, sums: MomentSums, told: Floats, told_by: Floats, beyond: Floats) -> None:
         """Regress the newcomers, who are in ``sums``, on those before them, and fill in what the past did not show.
 
         ``told`` has what each seat (a row) brought about the residual and about the earlier seats, as if from so many
         examples as ``told_by`` says. It never outweighs what was seen since, and fades when there is more of that: who
-        was chosen for what it showed shows less later on.
+        was chosen for what it showed shows less later on. ``beyond`` has what it brought about its own variance, which
+        counts for as much as what it brought about the residual: a rare event that has not come since it sat down would
+        have a covariance and no variance, and so a coefficient without bounds.
         """
         q, p, n = self._q, sums.mean.size, sums.n
         self.behind[q:p] = n if sums.pairs is None else sums.pairs.diagonal()[q:]
         M, new = _products(sums), slice(q - 1, p - 1)
         if kernels.compiled is None:
-            self._extend(M, sums.mean, n, told[new, :q], told_by[new, :q])
+            self._extend(M, sums.mean, n, told[new, :q], told_by[new, :q], beyond[new])
         else:
-            here, known = (M, sums.mean, told, told_by), (self._C, self._beta, self.mean, self.behind)
+            here, known = (M, sums.mean, told, told_by, beyond), (self._C, self._beta, self.mean, self.behind)
             kernels.compiled.extend(q, n, RIDGE, *here, *known)
         self._q = p
 
-    def _extend(self, M: Floats, mean: Floats, n: int, told: Floats, told_by: Floats) -> None:
-        """The same in numpy; ``told`` and ``told_by`` have rows for the newcomers only."""
+    def _extend(self, M: Floats, mean: Floats, n: int, told: Floats, told_by: Floats, beyond: Floats) -> None:
+        """The same in numpy; ``told``, ``told_by`` and ``beyond`` are of the newcomers only."""
         q, p = self._q, mean.size
         C, beta = self._C[:q, :q], self._beta[: q - 1]
         M_old = M[:q].copy()
@@ -80,8 +82,9 @@ class Completion:
         steady[0] *= 1e-9
         left.reshape(p - q, -1)[:, :: q + 1] += steady + TINY
         B = np.linalg.solve(left, (M_cross.T + weight * told)[:, :, None])[:, :, 0].T
-        cross, k = C @ B, max(n - 2, 1)
-        own = B.T @ (cross + (M_old @ B - M_cross) / k) + (M[q:, q:] - M_cross.T @ B) / k
+        cross, k = C @ B, np.sqrt(max(n - 2, 1) + weight[:, 0])
+        rest = B.T @ (M_old @ B - M_cross) + M[q:, q:] - M_cross.T @ B + np.diag(weight[:, 0] * beyond)
+        own = B.T @ cross + rest / k / k[:, None]
         step = self.mean[:q] - mean[:q]
         step[0] -= beta @ step[1:]
         self.mean[q:p] = mean[q:] + step @ B

@@ -307,7 +307,8 @@ class Hunt:
             zip(core.members, zip(scores.covariance[:, i].tolist(), together.tolist(), strict=True), strict=True)
         )
         evidence.open(j)
-        self.seats.sit(j, Brought(examples, float(scores.score[i]) / information, with_seat))
+        brought = Brought(examples, float(scores.beyond[i]), float(scores.score[i]) / information, with_seat)
+        self.seats.sit(j, brought)
         self._standings.seated_at[j] = self.n
 
     def _propose(self) -> None:

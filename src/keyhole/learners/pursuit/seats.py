@@ -25,6 +25,7 @@ class Brought:
     """What a newcomer learned while it was scouted, as if from so many matched examples."""
 
     examples: float
+    beyond: float  # its variance beyond its regression on the core
     with_residual: float  # its covariance with the residual of the core
     with_seat: dict[int, tuple[float, float]]  # covariance with a member of the core, and the examples behind it
 
@@ -37,6 +38,7 @@ class Seats:
         self.epochs: list[MomentSums] = []
         # What each seat (a row) brought about the residual and about those who sat before it, and its weight.
         self._told, self._told_by = np.zeros((0, 1)), np.zeros((0, 1))
+        self._beyond = np.zeros(0)  # what each seat brought about its own variance
 
     def add(self, block: Seen) -> None:
         """Take in a block, which shows all seats."""
@@ -53,6 +55,7 @@ class Seats:
         about += [brought.with_seat.get(i, (0.0, 0.0)) for i in self.members]
         told, told_by = np.array(about).T
         self._told, self._told_by = _with_row(self._told, told), _with_row(self._told_by, told_by)
+        self._beyond = np.append(self._beyond, brought.beyond)
         self.members.append(j)
 
     def leave(self, j: int) -> None:
@@ -60,6 +63,7 @@ class Seats:
         i = self.members.index(j)
         del self.members[i]
         self._told, self._told_by = _without(self._told, i), _without(self._told_by, i)
+        self._beyond = np.delete(self._beyond, i)
         epochs, self.epochs = self.epochs, []
         for sums in epochs:
             stay = np.arange(sums.mean.size) != i + 1
@@ -80,7 +84,7 @@ class Seats:
         for sums in reversed(nested):
             p = sums.mean.size
             if p > q:
-                completion.extend(sums, self._told, self._told_by)
+                completion.extend(sums, self._told, self._told_by, self._beyond)
                 q = p
         return completion
 
