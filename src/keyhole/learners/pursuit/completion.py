@@ -61,13 +61,13 @@ class Completion:
         self.behind[q:p] = n if sums.pairs is None else sums.pairs.diagonal()[q:]
         M, new = _products(sums), slice(q - 1, p - 1)
         if kernels.compiled is None:
-            self._extend(M, sums.mean, n, told[new, :q], told_by[new, :q], beyond[new])
+            self._extend(M, sums.mean, n, told=told[new, :q], told_by=told_by[new, :q], beyond=beyond[new])
         else:
             here, known = (M, sums.mean, told, told_by, beyond), (self._C, self._beta, self.mean, self.behind)
             kernels.compiled.extend(q, n, RIDGE, *here, *known)
         self._q = p
 
-    def _extend(self, M: Floats, mean: Floats, n: int, told: Floats, told_by: Floats, beyond: Floats) -> None:
+    def _extend(self, M: Floats, mean: Floats, n: int, *, told: Floats, told_by: Floats, beyond: Floats) -> None:
         """The same in numpy; ``told``, ``told_by`` and ``beyond`` are of the newcomers only."""
         q, p = self._q, mean.size
         C, beta = self._C[:q, :q], self._beta[: q - 1]
