@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-C      := src/keyhole/kernels/compiled.c
+C      := $(wildcard src/keyhole/kernels/*.[ch])
 
 # A shell that forbids bytecode makes every import several times slower.
 unexport PYTHONDONTWRITEBYTECODE
