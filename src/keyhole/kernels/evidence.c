@@ -64,7 +64,6 @@ KERNEL(add_block)
     Py_RETURN_NONE;
 }
 
-
 /* usual_correlation(every, seats, sums, pairs, largest) -> (mean, examples) or None
  *
  * `Evidence.learn_prior`, from every so many-th attribute; None where there are too few to tell. */

@@ -172,6 +172,7 @@ KERNEL(fit_sums)
             for (Py_ssize_t i = m; i < whole_m; i++) x[j * PIECE + i] = 0.0;
         residuals(x, direction, p1, whole_m, constant, limit, e);
         for (Py_ssize_t i = 0; i < m; i++) squares[i] = e[i] * e[i], e1 += e[i], ee += squares[i];
+        for (Py_ssize_t i = m; i < whole_m; i++) e[i] = squares[i] = 0.0;
         add_products(x, columns, whole_m, G);
         for (Py_ssize_t j = 0; j < p; j++) {
             double *column = x + j * PIECE;
