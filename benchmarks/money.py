@@ -22,8 +22,7 @@ from sklearn.model_selection import ShuffleSplit
 
 import keyhole as kh
 
-#: One pass ends within 2 to 5 % on average: to ask for 2 % would be to toss a coin for every split.
-SHARES = {"nhanes": (1.10, 1.05, 1.03), "thyroid_cost": (1.10, 1.05, 1.03)}
+SHARES = {"nhanes": (1.10, 1.05, 1.03, 1.02), "thyroid_cost": (1.10, 1.05, 1.03, 1.02)}
 MONEY = {"nhanes": (12, 20, 30, 45, 60), "thyroid_cost": (25, 30, 40, 60)}
 LOOKS = {"nhanes": (3, 5, 7, 10, 15), "thyroid_cost": (3, 5, 8, 12)}
 

@@ -269,17 +269,16 @@ def test_pursuit_finds_what_it_finds_in_numpy(seed):
 
 
 @needs_kernels
-@pytest.mark.parametrize("argument", range(3, 14))
+@pytest.mark.parametrize("argument", [1, 2, 3, 7, 10, 11, 12, 13])
 def test_arrays_that_do_not_fit_are_refused_and_not_written_beyond(argument):
     d, k, p = 20, 3, 5
     a, seats, sums, pairs = np.arange(p), np.arange(k), np.zeros((9, d)), np.zeros((4, k, d))
     whole = [a, np.zeros(p + 1), np.zeros((p + 1, p + 1)), np.zeros((7, p)), 0.0, 10, 1.0, seats, 0, 0.0]
     whole += [np.zeros(d), np.zeros(d), sums, pairs]
     kernels.compiled.add_block(*whole)
-    if isinstance(whole[argument], np.ndarray):
-        whole[argument] = whole[argument][..., :-1].copy() if argument != 7 else np.array([0, 1, p])
-        with pytest.raises(ValueError, match=r"is needed|there are only"):
-            kernels.compiled.add_block(*whole)
+    whole[argument] = whole[argument][..., :-1].copy() if argument != 7 else np.array([0, 1, p])
+    with pytest.raises(ValueError, match=r"is needed|there are only"):
+        kernels.compiled.add_block(*whole)
     with pytest.raises(TypeError, match="14 arguments are needed, not 1"):
         kernels.compiled.add_block(a)
 

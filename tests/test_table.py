@@ -179,7 +179,6 @@ def test_none_and_masked_values_read_as_nan():
 
     np.testing.assert_array_equal(read_all(np.array([[None, 1]], dtype=object)), [[np.nan, 1.0]])
     np.testing.assert_array_equal(read_all(masked), [[1.0, np.nan], [3.0, 4.0]])
-    np.testing.assert_array_equal(read_all(np.asfortranarray(masked.data).view(type(masked))), masked.data)
     np.testing.assert_array_equal(read_all(masked.T), [[1.0, 3.0], [np.nan, 4.0]])
 
 

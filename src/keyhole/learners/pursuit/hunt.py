@@ -173,7 +173,9 @@ class Hunt:
             self._progressive += sums.ee, moments.n
         else:  # the first block meets a model without an intercept: its residuals say nothing
             self._residual_variance = float(moments.products[-1, -1]) / max(moments.n - 1, 1)
-            block = Seen(block.attributes, replace(sums, powers=sums.powers * [[1], [1], [0], [1], [0], [1], [0]]))
+            block = Seen(block.attributes, replace(sums, powers=sums.powers.copy()))
+            for of_residuals in (block.sums.ee_xx, block.sums.e_xxx, block.sums.xxxx):
+                of_residuals[:] = 0.0
         self.n += moments.n
         # A target that has been constant so far says nothing about anybody.
         weight = 1.0 / self._residual_variance if self._residual_variance > NO_VARIANCE else 0.0
