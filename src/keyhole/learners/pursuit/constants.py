@@ -3,13 +3,13 @@
 #: Examples in the first blocks, and in the smallest later ones.
 SMALL_BLOCK = 10
 #: A block is at most this share of the examples so far ...
-BLOCK_SHARE = 0.02
+BLOCK_SHARE = 0.005
 #: ... and at most this many while that share is still small, ...
 EARLY_BLOCK = 20
 #: ... and adds at most this share to what is known about the attributes that it scouts.
-BLOCK_INFORMATION = 0.5
+BLOCK_INFORMATION = 0.25
 #: This share of all attributes may be scouted, block after block, before they are ranked anew.
-ROUND_SHARE = 0.1
+ROUND_SHARE = 0.05
 #: Decisions are taken when there are this many times as many examples as at the last.
 DECIDE_EVERY = 1.05
 
@@ -24,7 +24,7 @@ SETTLED_DECIDE_EVERY = 1.25
 OPTIMISM = 0.7
 #: A score of more standard errors than this earns a seat; in wide tables it takes more, so that by chance there are
 #: never more than so many who earn one.
-Z_SEAT, FLUKES = 2.5, 6
+Z_SEAT, FLUKES = 2.25, 12
 #: It takes more than this to be given the last look of all, after which there are no scouts.
 Z_LAST = 4.0
 #: Matched t to enter the core, and to stay in it.
