@@ -634,19 +634,20 @@ def test_a_rare_event_is_not_missed_because_it_did_not_happen_in_the_first_looks
     assert found >= 37  # of forty
 
 
-def test_constants_are_looked_at_less_than_others_but_never_given_up():
+@pytest.mark.parametrize("constant", [0.0, 7.0, 7.3, -1e6 / 3])  # rounding gives the last two a spread
+def test_constants_are_looked_at_less_than_others_but_never_given_up(constant):
     shares = []
     for seed in range(5):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(5_000, 100))
-        X[:, :50] = 7.3
+        X[:, :50] = constant
         y = X[:, -5:].sum(axis=1) + rng.normal(size=5_000)
 
         looks = kh.learn(kh.Pursuit(n_observed=20, n_nonzero_coefs=5), kh.ArraySource(X, y)).bill.per_attribute
 
         assert looks[:50].min() > 10
         shares.append(np.median(looks[:50]) / np.median(looks[50:95]))
-    assert np.median(shares) < 0.85
+    assert np.median(shares) < 0.5
 
 
 @pytest.mark.parametrize("n_observed", [1, 2, 5])

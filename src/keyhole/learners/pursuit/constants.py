@@ -71,5 +71,7 @@ STABLE = 0.5
 TOGETHER = 1024
 #: A variance of less is that of a constant.
 NO_VARIANCE = 1e-150
+#: So is a spread of no more than this share of the mean.
+ROUNDING = 1e-13
 #: Keeps what is divided by away from zero.
 TINY = 1e-300

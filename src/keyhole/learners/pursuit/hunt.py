@@ -20,6 +20,7 @@ from keyhole.learners.pursuit.constants import (
     NO_VARIANCE,
     OPTIMISM,
     ROUND_SHARE,
+    ROUNDING,
     SETTLED,
     SETTLED_BLOCK_SHARE,
     SETTLED_DECIDE_EVERY,
@@ -194,7 +195,8 @@ class Hunt:
         unit = np.maximum(evidence.total.information[some] * np.sqrt(scores.beyond), TINY)
         z, reach = scores.score / np.maximum(error, TINY), (np.abs(scores.score) + OPTIMISM * error) / unit
         error /= unit
-        silent = unit <= TINY
+        # A constant such as 7.3 has the spread that rounding gives it.
+        silent = (unit <= TINY) | (scores.beyond <= (ROUNDING * evidence.means[some]) ** 2)
         if np.count_nonzero(silent):
             z[silent] = error[silent] = 0.0
             # What never varied in m looks varies in less than 3/m of the examples (the rule of three), and will hardly
