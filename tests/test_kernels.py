@@ -13,6 +13,7 @@ from keyhole import kernels
 from keyhole.learners.pursuit.completion import Completion
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.seen import Seen
+from keyhole.learners.pursuit.standings import Standings
 from keyhole.learners.pursuit.stepwise import Stepwise
 from keyhole.query import Block
 from keyhole.statistics import FitMoments, Moments, ResidualSquares
@@ -179,7 +180,7 @@ def after_some_looks(seed, d=90, n_seats=12):
 def test_what_attributes_have_shown_and_how_they_score_is_as_in_numpy(seed):
     def work():
         evidence, core = after_some_looks(seed)
-        everybody, some = slice(0, 90), np.array([3, 80, 41])
+        everybody, some = np.arange(90), np.array([3, 80, 41])
         return evidence, evidence.scores(everybody, core), evidence.scores(some, core), evidence.tails(some)
 
     (evidence, all_scores, few_scores, tails), plain = both_ways(work)
@@ -191,6 +192,29 @@ def test_what_attributes_have_shown_and_how_they_score_is_as_in_numpy(seed):
         for name in ("score", "noise", "beyond", "worth", "covariance"):
             close(getattr(found, name), getattr(expected, name), rtol=1e-7)
     close(tails, plain[3])
+
+
+@needs_kernels
+@pytest.mark.parametrize("seed", range(3))
+def test_attributes_stand_as_in_numpy_also_those_that_never_varied(seed):
+    def work():
+        evidence, core = after_some_looks(seed)
+        everybody = np.arange(90)
+        scores = evidence.scores(everybody, core)
+        scores.beyond[4], scores.noise[4] = 0.0, 0.0  # a constant,
+        scores.beyond[5], evidence.means[5] = 1e-22, 1e6 / 3  # another, with the spread of rounding,
+        evidence.total.information[6] = 0.0  # and somebody whom nobody has seen
+        standings = Standings(90)
+        standings.update(everybody, scores, evidence, 2.0)
+        return standings
+
+    found, expected = both_ways(work)
+
+    seen = np.arange(90) != 6
+    for name in ("z", "error", "reach"):
+        close(getattr(found, name)[seen], getattr(expected, name)[seen], rtol=1e-7)
+    assert found.reach[6] == expected.reach[6] == np.inf
+    assert found.z[4] == found.z[5] == 0.0 < found.reach[5] < 3 * np.sqrt(2.0)
 
 
 def in_steps(seed):

@@ -186,6 +186,28 @@ def test_who_is_only_likely_to_matter_is_published_at_half_of_what_it_seems():
     assert intercept == pytest.approx((alone[1] + both[2]) / 2, rel=1e-6)
 
 
+@pytest.mark.parametrize(("seated_at", "share"), [(200, 0.5), (100, 1.0)])
+def test_a_newcomer_counts_for_half_until_most_of_what_is_behind_it_came_since_it_sat_down(seated_at, share):
+    """The core has 0 and 1 after 400 examples; 0 is clear, 1 is not, and has 400 examples behind it in either case."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(400, 2)) + rng.normal(size=(400, 1))
+    y = X @ [1.0, 0.2] + rng.normal(size=400) + 2.0
+    hunt = Hunt(2, 2, Budget.of_looks(2, 2, 2), rng)
+    hunt.n, hunt.seats.members = 400, [0, 1]
+    hunt._standings.seated_at = {0: 399, 1: seated_at}
+    fit = Stepwise(range(2), seated(range(2), (X, y)).completed(), np.ones(2), np.ones(2))
+    fit.settle([0, 1])
+    assert fit.t()[1] < 5 < fit.t()[0]
+
+    theta, intercept = hunt._within(2, fit)
+
+    assert fit.chosen().tolist() == [0, 1]
+    A = np.column_stack([X, np.ones(400)])
+    alone, both = np.linalg.lstsq(A[:, [0, 2]], y)[0], np.linalg.lstsq(A, y)[0]
+    expected = share * both + (1 - share) * np.array([alone[0], 0.0, alone[1]])
+    np.testing.assert_allclose([*theta, intercept], expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize(("worth", "leaves"), [(1.5, 1), (3.0, 0)])
 def test_an_incumbent_leaves_only_where_the_other_is_missed_twice_as_much(worth, leaves):
     """Attribute 0 is in the predictor, attribute 1 would take its place and explains ``worth`` times as much."""
@@ -194,6 +216,18 @@ def test_an_incumbent_leaves_only_where_the_other_is_missed_twice_as_much(worth,
     y = X @ [1.0, np.sqrt(worth)]
     fit = Stepwise([0, 1], seated([0, 1], (X, y)).completed(), np.ones(2), np.ones(2))
     fit.settle([0, 1])
+
+    assert fit.trim(lambda left: len(left) <= 1, incumbents=[0]) == [leaves]
+
+
+@pytest.mark.parametrize(("n", "leaves"), [(100, 1), (10_000, 0)])
+def test_who_would_take_the_place_of_an_incumbent_counts_for_a_standard_error_less(n, leaves):
+    """It explains three times as much, but with few examples that is within its error of twice as much."""
+    Q = np.linalg.qr(np.column_stack([np.ones(n), np.random.default_rng(0).normal(size=(n, 3))]))[0] * np.sqrt(n)
+    X, noise = Q[:, 1:3], Q[:, 3]
+    y = X @ [0.2, 0.2 * np.sqrt(3.0)] + noise
+    fit = Stepwise([0, 1], seated([0, 1], (X, y)).completed(), np.ones(2), np.ones(2))
+    fit._begin(np.arange(2))
 
     assert fit.trim(lambda left: len(left) <= 1, incumbents=[0]) == [leaves]
 
@@ -273,7 +307,7 @@ def test_who_leaves_takes_nothing_along_but_its_own_column():
     X, y = correlated()
     seats = seated([0, 1, 2], (X, y))
 
-    seats.leave(1)
+    seats.leave([1])
 
     alone = seated([0, 2], (X, y))
     np.testing.assert_allclose(seats.completed().covariance, alone.completed().covariance, rtol=1e-12)
@@ -328,7 +362,7 @@ def test_inflation_is_that_of_hc3_where_no_example_stands_out():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(3_000, 6))
     y = 0.5 * X[:, 1] + np.exp(X[:, 2]) * rng.normal(size=3_000)
-    found = absorbed(X, y).of(slice(0, 6)).tails()[0]
+    found = absorbed(X, y).of(np.arange(6)).tails()[0]
 
     centred = X - X.mean(axis=0)
     for j in (1, 2):
@@ -351,7 +385,7 @@ def test_one_example_that_has_all_of_the_spread_is_no_evidence(size):
     scores = evidence.scores(np.arange(6), Core.empty())
 
     assert abs(scores.score[2]) < 2.0 * np.sqrt(scores.noise[2])
-    assert (evidence.of(slice(0, 6)).tails()[0][[0, 1, 3, 4, 5]] < 3).all()
+    assert (evidence.of(np.arange(6)).tails()[0][[0, 1, 3, 4, 5]] < 3).all()
 
 
 def test_a_t_is_taken_for_the_normal_score_that_is_as_unlikely():
@@ -414,17 +448,17 @@ def looked_at_before_and_after(rng, *, discount):
     evidence.add(seen(X[:1_000], y[:1_000], [1]), weight=1.0)
     evidence.open(0)
     evidence.add(seen(X[1_000:1_100], y[1_000:1_100], [0, 1], model), weight=1.0)
-    before = evidence.scores(slice(1, 2), core)
+    before = evidence.scores(np.array([1]), core)
     if discount:
-        evidence.discount(slice(1, 2), before)
-        after = evidence.scores(slice(1, 2), core)
+        evidence.discount(np.array([1]), before)
+        after = evidence.scores(np.array([1]), core)
         for now, then in (
             (after.beyond, before.beyond),
             (after.score**2 / after.noise, before.score**2 / before.noise),
         ):
             np.testing.assert_allclose(now, then, rtol=1e-9)
     evidence.add(seen(X[1_100:], y[1_100:], [0, 1], model), weight=1.0)
-    scores = evidence.scores(slice(1, 2), core)
+    scores = evidence.scores(np.array([1]), core)
     return scores.score[0] / evidence.total.information[1], scores.score[0] / np.sqrt(scores.noise[0])
 
 
@@ -493,7 +527,7 @@ def test_small_blocks_say_the_same_as_a_large_one():
         for start in range(0, 400, size):
             evidence.add(seen(X[start : start + size], y[start : start + size], range(6), model), weight=1.0)
 
-    mine, other = (evidence.scores(slice(0, 6), Core.empty()) for evidence in (at_once, in_turn))
+    mine, other = (evidence.scores(np.arange(6), Core.empty()) for evidence in (at_once, in_turn))
     np.testing.assert_allclose(in_turn.examples, at_once.examples)
     np.testing.assert_allclose(in_turn.means, at_once.means, rtol=1e-12)
     np.testing.assert_allclose(other.score, mine.score, rtol=1e-9)

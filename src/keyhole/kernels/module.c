@@ -8,6 +8,7 @@ KERNEL(residual_squares);
 KERNEL(join);
 KERNEL(add_block);
 KERNEL(scores);
+KERNEL(stand);
 KERNEL(tails);
 KERNEL(usual_correlation);
 KERNEL(settle);
@@ -24,6 +25,7 @@ static PyMethodDef methods[] = {
     ENTRY(join),
     ENTRY(add_block),
     ENTRY(scores),
+    ENTRY(stand),
     ENTRY(tails),
     ENTRY(usual_correlation),
     ENTRY(settle),

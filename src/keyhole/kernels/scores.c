@@ -2,27 +2,29 @@
 #include "kernels.h"
 
 /* So many attributes are scored at a time. */
-#define TILE 64
+#define TILE 32
 
-/* dest = A src, where A is k x k and a row of src and dest has TILE numbers; two by two, to load them half as often. */
+/* So many numbers of a row, and four rows, stay in the processor's registers. */
+#define STRIP 8
+
+/* dest = A src, where A is k x k and a row of src and dest has TILE numbers. */
 WIDE static void multiply(const double *A, Py_ssize_t k, const double *restrict src, double *restrict dest)
 {
-    for (Py_ssize_t i = 0; i < k; i += 2) {
-        const double *a = A + i * k, *b = i + 1 < k ? a + k : a;
-        double s[TILE], r[TILE];
-        for (Py_ssize_t t = 0; t < TILE; t++) s[t] = r[t] = 0.0;
-        for (Py_ssize_t o = 0; o + 1 < k; o += 2) {
-            const double *x = src + o * TILE, *y = x + TILE, a0 = a[o], a1 = a[o + 1], b0 = b[o], b1 = b[o + 1];
+    for (Py_ssize_t i = 0; i < k; i += 4) {
+        const double *a[4];
+        for (Py_ssize_t r = 0; r < 4; r++) a[r] = A + (i + r < k ? i + r : k - 1) * k;
+        for (Py_ssize_t start = 0; start < TILE; start += STRIP) {
+            double s[4][STRIP] = {{0.0}};
+            for (Py_ssize_t o = 0; o < k; o++) {
+                const double *x = src + o * TILE + start;
+                for (Py_ssize_t r = 0; r < 4; r++) {
+                    double by = a[r][o];
 #pragma omp simd
-            for (Py_ssize_t t = 0; t < TILE; t++) s[t] += a0 * x[t] + a1 * y[t], r[t] += b0 * x[t] + b1 * y[t];
+                    for (Py_ssize_t t = 0; t < STRIP; t++) s[r][t] += by * x[t];
+                }
+            }
+            for (Py_ssize_t r = 0; r < 4 && i + r < k; r++) memcpy(dest + (i + r) * TILE + start, s[r], sizeof s[r]);
         }
-        if (k % 2) {
-            const double *x = src + (k - 1) * TILE, a0 = a[k - 1], b0 = b[k - 1];
-#pragma omp simd
-            for (Py_ssize_t t = 0; t < TILE; t++) s[t] += a0 * x[t], r[t] += b0 * x[t];
-        }
-        memcpy(dest + i * TILE, s, sizeof s);
-        if (i + 1 < k) memcpy(dest + (i + 1) * TILE, r, sizeof r);
     }
 }
 
@@ -181,9 +183,11 @@ KERNEL(scores)
     if (!room) return PyErr_NoMemory();
     double *c = room + 4 * cells, *behind = c + cells, *share = behind + cells, *gamma = share + cells;
     core.on_others = gamma + cells;
-    for (Py_ssize_t i = 0; i < k; i++) /* a regression of one on the others has the coefficients -P_io / P_ii */
-        for (Py_ssize_t o = 0; o < k; o++)
-            core.on_others[i * k + o] = i == o ? 0.0 : -core.inverse[i * k + o] / core.inverse[i * k + i];
+    for (Py_ssize_t i = 0; i < k; i++) { /* a regression of one on the others has the coefficients -P_io / P_ii */
+        double by = -1.0 / core.inverse[i * k + i];
+        for (Py_ssize_t o = 0; o < k; o++) core.on_others[i * k + o] = core.inverse[i * k + o] * by;
+        core.on_others[i * k + i] = 0.0;
+    }
     Tile tile;
     Over over;
     for (Py_ssize_t which = 0; which < N_TABLES; which++) tile.pairs[which] = room + which * (Py_ssize_t)cells;
@@ -216,5 +220,37 @@ KERNEL(scores)
         for (Py_ssize_t i = 0; i < k; i++) memcpy(covariance + i * m + start, c + i * TILE, (size_t)here * sizeof(double));
     }
     PyMem_Free(room);
+    Py_RETURN_NONE;
+}
+
+/* stand(attributes, score, noise, beyond, information, examples, means, optimism, rounding, explains, z, error, reach)
+ *
+ * `Standings._update`. The first four are of the same attributes, what follows is of all. */
+KERNEL(stand)
+{
+    (void)self;
+    if (!enough(n_args, 13)) return NULL;
+    Py_ssize_t m = size_of(args[0]), d = size_of(args[4]);
+    if (m < 0 || d < 0) return NULL;
+    const int64_t *a = whole(args[0], m);
+    const double *score = in(args[1], m), *noise = in(args[2], m), *beyond = in(args[3], m);
+    const double *information = in(args[4], d), *examples = in(args[5], d), *means = in(args[6], d);
+    double optimism = PyFloat_AsDouble(args[7]), rounding = PyFloat_AsDouble(args[8]), explains = PyFloat_AsDouble(args[9]);
+    double *z = out(args[10], d), *error = out(args[11], d), *reach = out(args[12], d);
+    if (!a || !score || !noise || !beyond || !information || !examples || !means || !z || !error || !reach
+        || PyErr_Occurred() || !within(a, m, d))
+        return NULL;
+    for (Py_ssize_t t = 0; t < m; t++) {
+        Py_ssize_t j = (Py_ssize_t)a[t];
+        double root = sqrt(noise[t]), unit = larger(information[j] * sqrt(beyond[t]), TINY), least = rounding * means[j];
+        z[j] = score[t] / larger(root, TINY);
+        error[j] = root / unit;
+        reach[j] = (fabs(score[t]) + optimism * root) / unit;
+        if (unit <= TINY || beyond[t] <= least * least) {
+            z[j] = error[j] = 0.0;
+            reach[j] = explains / larger(examples[j], 1.0);
+        }
+        if (information[j] <= 0) reach[j] = INFINITY;
+    }
     Py_RETURN_NONE;
 }

@@ -23,6 +23,7 @@ class Budget:
         self.core, self.seats, self.always = core, seats, always
         #: By what evidence is divided to have it per unit of money; nothing is quite free.
         self.price: Floats = np.maximum(prices.prices, 1e-6 * max(float(prices.prices.max()), 1e-12))
+        self.cheapest = float(self.price.min())
         self.affordable = prices.prices <= self._limit
         self.most_attributes = int(np.searchsorted(np.cumsum(np.sort(self._alone())), self._limit, side="right"))
         self._plain = prices.panels is None and bool((prices.prices == 1.0).all())

@@ -1,7 +1,9 @@
 """One set of constants, the same for all data. docs/research/pursuit.md tells what was tried for each."""
 
-#: Examples in the first blocks, and in the smallest later ones.
-SMALL_BLOCK = 10
+#: Examples in the first blocks, ...
+FIRST_BLOCK = 10
+#: ... and in the smallest later ones.
+SMALL_BLOCK = 15
 #: A block is at most this share of the examples so far ...
 BLOCK_SHARE = 0.005
 #: ... and at most this many while that share is still small, ...
@@ -14,7 +16,7 @@ ROUND_SHARE = 0.05
 DECIDE_EVERY = 1.05
 
 #: When another thousand examples cannot gain more than this share of the error, there is no hurry any more:
-SETTLED = 0.01
+SETTLED = 0.015
 #: blocks may be this share of the examples so far,
 SETTLED_BLOCK_SHARE = 0.08
 #: and decisions are taken when there are this many times as many.
@@ -31,13 +33,15 @@ Z_LAST = 4.0
 T_ADD, T_DROP = 3.0, 2.0
 #: A seat with less than this that is not in the core is given up.
 T_LEAVE = 1.5
-#: Where the predictor is full, who is in it counts for so many times as much as who would take the place: a newcomer is
-#: worth less than it seems, because it was chosen for what it seems.
+#: Where the predictor is full, who is in it counts for so many times as much as who would take the place, and the other
+#: for a standard error less than it seems to be worth: it was chosen for what it seems.
 INCUMBENT = 2.0
-#: Of a seat that is not in the core, but takes a place that is left in the predictor, this share counts.
-LIKELY = 0.5
 #: A member with more than this is there for good.
 T_CLEAR = 5.0
+#: One with less has to prove itself: this share of the examples behind it must have come since it sat down.
+PROVED = 0.6
+#: Of who has not, and of a seat that takes a place which the core leaves in the predictor, this share counts.
+LIKELY = 0.5
 #: The share of the looks that the core may take.
 CORE_SHARE = 0.8
 

@@ -51,10 +51,10 @@ class Evidence:
         self._target_mean = 0.0
         self._prior = Prior(0.0, LARGEST_PRIOR)
 
-    def of(self, some: Ints | slice) -> Sums:
+    def of(self, some: Ints) -> Sums:
         """The sums of some attributes, alone and with the seats."""
         k = self._seats.size
-        return Sums(*self._sums[:, some], *(table[:k, some] for table in self._pairs))
+        return Sums(*self._sums.take(some, axis=1), *self._pairs[:, :k].take(some, axis=2))
 
     def rows(self, seats: Sequence[int]) -> Ints:
         """Where the tables have these seats."""
@@ -136,7 +136,7 @@ class Evidence:
         by_row[self.rows(seats), 0] = change
         self.total.residual[:k] += self.total.both[:k] * by_row
 
-    def discount(self, some: slice, scores: Scores) -> None:
+    def discount(self, some: Ints, scores: Scores) -> None:
         """Let past looks at some attributes count for what they say beside one of today.
 
         While the core was not there, what an attribute has in common with it was noise. Where that is most of its
@@ -145,14 +145,13 @@ class Evidence:
         """
         if np.minimum.reduce(scores.worth) >= STALE:
             return
-        sums = self.of(some)
-        worth = np.maximum(scores.worth, LEAST * sums.information / np.maximum(sums.noise, TINY))
-        stale = (worth < STALE) & (sums.squares > 0)
+        total = self.total
+        worth = np.maximum(scores.worth, LEAST * total.information[some] / np.maximum(total.noise[some], TINY))
+        stale = (worth < STALE) & (total.squares[some] > 0)
         if np.count_nonzero(stale):
-            at = np.arange(self.means.size)[some][stale]
-            by = worth[stale]
+            at, by = some[stale], worth[stale]
             self._sums[:, at] *= by**_POWERS
-            for table in (self.total.products, self.total.both, self.total.residual):
+            for table in (total.products, total.both, total.residual):
                 table[: self._seats.size, at] *= by
 
     def learn_prior(self) -> None:
@@ -167,7 +166,7 @@ class Evidence:
 
     def _usual_correlation(self, step: int) -> tuple[float, float] | None:
         """The same in numpy, from every ``step``-th attribute; None where there are too few to tell."""
-        some = self.of(slice(None, None, step))
+        some = self.of(np.arange(0, self.means.size, step))
         used = (some.together >= 10) & (some.squares > 0)
         for row, j in enumerate(self._seats.tolist()):  # a seat with itself
             if j % step == 0:
@@ -197,18 +196,17 @@ class Evidence:
         kernels.compiled.tails(some, self._sums, inflation, degrees)
         return inflation, degrees
 
-    def scores(self, some: Ints | slice, core: Core) -> Scores:
+    def scores(self, some: Ints, core: Core) -> Scores:
         """How some attributes stand beside the core."""
         if not core.members:
             return alone(self.of(some))
         at = self.rows(core.members)
         beside = Beside(core.theta, core.variance, core.inverse, self._variance_of(self._seats[at]))
         if kernels.compiled is None:
-            tables = (table[at, some] if isinstance(some, slice) else table[at[:, None], some] for table in self._pairs)
-            return partial(Sums(*self._sums[:, some], *tables), beside, self._prior)
-        attributes = np.arange(self.means.size)[some] if isinstance(some, slice) else some
-        result, covariance = np.empty((4, attributes.size)), np.empty((at.size, attributes.size))
-        kernels.compiled.scores(attributes, at, *beside, *self._prior, self._sums, self._pairs, result, covariance)
+            tables = (table[at[:, None], some] for table in self._pairs)
+            return partial(Sums(*self._sums.take(some, axis=1), *tables), beside, self._prior)
+        result, covariance = np.empty((4, some.size)), np.empty((at.size, some.size))
+        kernels.compiled.scores(some, at, *beside, *self._prior, self._sums, self._pairs, result, covariance)
         score, noise, beyond, worth = result
         return Scores(score, noise, beyond, worth, covariance)
 

@@ -1,10 +1,11 @@
 """A run of Pursuit: scouts, seats, core, and what is published."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keyhole.arrays import Floats, Ints
 from keyhole.explanation import Explanation, Standing, Term
@@ -15,12 +16,12 @@ from keyhole.learners.pursuit.constants import (
     BLOCK_SHARE,
     DECIDE_EVERY,
     EARLY_BLOCK,
+    FIRST_BLOCK,
     FLUKES,
     LIKELY,
     NO_VARIANCE,
-    OPTIMISM,
+    PROVED,
     ROUND_SHARE,
-    ROUNDING,
     SETTLED,
     SETTLED_BLOCK_SHARE,
     SETTLED_DECIDE_EVERY,
@@ -39,20 +40,10 @@ from keyhole.learners.pursuit.publication import Publication
 from keyhole.learners.pursuit.scores import Scores
 from keyhole.learners.pursuit.seats import Brought, Seats
 from keyhole.learners.pursuit.seen import Seen
+from keyhole.learners.pursuit.standings import Standings
 from keyhole.learners.pursuit.stepwise import Stepwise
 from keyhole.predictor import Predictor
 from keyhole.statistics import FitMoments
-
-
-@dataclass
-class Standings:
-    """How every attribute stood when it was last scored."""
-
-    z: Floats  # its score in standard errors
-    error: Floats  # a standard error, in units of the standard deviation that the attribute would explain
-    reach: Floats  # an optimistic estimate of that standard deviation; infinite for one never seen
-    seated_at: dict[int, int] = field(default_factory=dict)
-    core_since: dict[int, int] = field(default_factory=dict)
 
 
 class Hunt:
@@ -83,6 +74,7 @@ class Hunt:
     ) -> None:
         self._d, self._s, self._budget = n_attributes, n_nonzero_coefs, budget
         self._shelf_of = np.arange(n_attributes) * shelves // n_attributes
+        self._everybody = [np.arange(i, min(i + TOGETHER, self._d)) for i in range(0, self._d, TOGETHER)]
         self.evidence, self.seats = Evidence(n_attributes, budget.most_attributes), Seats()
         self.core = Core.empty()
         self.n = 0
@@ -96,7 +88,7 @@ class Hunt:
         self._progressive = np.zeros(2)  # squared errors on examples not learned from yet, and how many
         self._z_seat = max(Z_SEAT, NormalDist().inv_cdf(1 - FLUKES / (2 * max(self._d, FLUKES))))
         self._order = rng.permutation(self._d)
-        self._standings = Standings(np.zeros(self._d), np.zeros(self._d), np.full(self._d, np.inf))
+        self._standings = Standings(self._d)
         self._has_holes = False  # a value could not be had
         self._gain: float | None = np.inf  # None where it is to be found out
 
@@ -120,18 +112,19 @@ class Hunt:
             rank[unseen] = 1e290 * (1.0 + self._order[unseen])
         rank[always] = -1.0
         scouts = self._budget.scouts(rank, always)
-        n_examples = self._block_length(scouts)
+        settled = self.settled()
+        n_examples = self._block_length(scouts, settled=settled)
         until_decision = -int((self.n - self._decide_at) // n_examples)
-        n_parties = 1 if self.settled() else min(until_decision, int(ROUND_SHARE * self._d / max(scouts.size, 1)))
+        n_parties = 1 if settled else min(until_decision, int(ROUND_SHARE * self._d / max(scouts.size, 1)))
         parties = [scouts]
         if n_parties > 1 or self._shelf_of[-1]:
             parties = self._budget.parties(rank, always, max(n_parties, 1), self._shelf_of)
         return [_sorted_union(always, party) for party in parties], n_examples
 
-    def _block_length(self, scouts: Ints) -> int:
+    def _block_length(self, scouts: Ints, *, settled: bool) -> int:
         if self.n < 5 * EARLY_BLOCK:
-            return SMALL_BLOCK
-        if self.settled():
+            return FIRST_BLOCK
+        if settled:
             return int(SETTLED_BLOCK_SHARE * self.n)
         # In units of what an example says now; earlier ones said less, when less was explained.
         known = _median(self.evidence.total.information[scouts]) * self._residual_variance if scouts.size else np.inf
@@ -187,24 +180,10 @@ class Hunt:
         """What every example is looked at for."""
         return np.array(sorted({*self.seats.members, *self.published.attributes.tolist()}), dtype=np.int64)
 
-    def _score(self, some: Ints | slice) -> Scores:
+    def _score(self, some: Ints) -> Scores:
         """Bring the standings of some attributes up to date."""
-        evidence, now = self.evidence, self._standings
-        scores = evidence.scores(some, self.core)
-        error = np.sqrt(scores.noise)
-        unit = np.maximum(evidence.total.information[some] * np.sqrt(scores.beyond), TINY)
-        z, reach = scores.score / np.maximum(error, TINY), (np.abs(scores.score) + OPTIMISM * error) / unit
-        error /= unit
-        # A constant such as 7.3 has the spread that rounding gives it.
-        silent = (unit <= TINY) | (scores.beyond <= (ROUNDING * evidence.means[some]) ** 2)
-        if np.count_nonzero(silent):
-            z[silent] = error[silent] = 0.0
-            # What never varied in m looks varies in less than 3/m of the examples (the rule of three), and will hardly
-            # explain more than this share. So constants take ever less of the looks, but a rare event is not missed.
-            reach[silent] = 3.0 * np.sqrt(self._residual_variance) / np.maximum(evidence.examples[some][silent], 1.0)
-            # Never looked at, or only while the target was constant.
-            reach[evidence.total.information[some] <= 0] = np.inf
-        now.z[some], now.error[some], now.reach[some] = z, error, reach
+        scores = self.evidence.scores(some, self.core)
+        self._standings.update(some, scores, self.evidence, self._residual_variance)
         return scores
 
     # Deciding
@@ -222,8 +201,7 @@ class Hunt:
             self._residual_variance = float(sums.products[0, 0]) / max(sums.n - 1, 1)
             self._fit, self._t = None, {}
         self._be_honest_about_the_residual()
-        for start in range(0, self._d, TOGETHER):
-            some = slice(start, start + TOGETHER)
+        for some in self._everybody:
             self.evidence.discount(some, self._score(some))
         self._reseat(gone)
         self._propose()
@@ -250,18 +228,18 @@ class Hunt:
         self._t = dict(zip(members, np.abs(fit.t()).tolist(), strict=True))
         gone = fit.trim(lambda left: self._budget.cost(left) <= self._budget.core)
         at, (theta, intercept) = fit.chosen(), fit.coefficients()
-        before, after = np.zeros(len(members)), np.zeros(len(members))
-        before[[members.index(j) for j in self.core.members]] = self.core.theta
-        after[at] = theta
+        less = np.zeros(len(members))  # the coefficients as they were, less what they are now
+        less[[members.index(j) for j in self.core.members]] = self.core.theta
+        less[at] -= theta
         C = completed.among_seats
-        change = C @ (before - after)
+        change = C @ less
         # No residual can go along with a seat more than its spread allows. What seems to owes that to a wild value, at
         # which residuals counted for less than they were, and cannot be moved.
         possible = change**2 <= 4.0 * fit.target_variance * C.diagonal()
         self.evidence.move_residuals(members, np.where(possible, change, 0.0))
         self.core = Core([members[i] for i in at], theta, intercept, C.diagonal()[at], fit.inverse())
         self._residual_variance, self._fit = fit.residual_variance, fit
-        full = self._budget.cost(self.core.members) + self._budget.price.min() > self._budget.core
+        full = self._budget.cost(self.core.members) + self._budget.cheapest > self._budget.core
         self._weakest = float(fit.loss_per_money().min()) if full and at.size else 0.0
         since = self._standings.core_since
         self._standings.core_since = {j: since.get(j, self.n) for j in self.core.members}
@@ -276,13 +254,13 @@ class Hunt:
 
     def _reseat(self, gone: list[int]) -> None:
         """Losers leave; who stands out, and beats the weakest when the core is full, sits down."""
-        published = self.published.attributes.tolist()  # these are looked at all the same
-        for j in self.seats.members[:]:
-            lost = j in gone or (j not in self.core.members and self._t.get(j, 0.0) < T_LEAVE)
-            if lost and j not in published:
-                self.seats.leave(j)
-                self.evidence.close(j)
-                del self._standings.seated_at[j]
+        stay = {*self.core.members, *self.published.attributes.tolist()}  # these are looked at all the same
+        leaving = [j for j in self.seats.members if j not in stay and (j in gone or self._t.get(j, 0.0) < T_LEAVE)]
+        if leaving:
+            self.seats.leave(leaving)
+        for j in leaving:
+            self.evidence.close(j)
+            del self._standings.seated_at[j]
         now, price = self._standings, self._budget.price
         z = np.abs(now.z)
         z[[*self.seats.members, *gone]] = 0.0
@@ -337,18 +315,28 @@ class Hunt:
         """The coefficients of no more than ``most`` attributes, and the intercept.
 
         If there are fewer in the core, the likeliest of the other seats join. About every other one of these does not
-        matter, so that what is published is half way between the two models.
+        matter, nor does many a newcomer, so that what is published is half way between the models with and without.
         """
-        core, (theta, intercept) = fit.chosen(), fit.coefficients()
+        sure = self._sure(fit)
         fit.fill(most, self.seats.members)
-        joined = fit.chosen()
-        if joined.size == core.size:
-            fit.trim(lambda left: len(left) <= most, incumbents=self.published.attributes.tolist())
-            return fit.coefficients()
-        theta_joined, intercept_joined = fit.coefficients()
-        theta_joined *= LIKELY
-        theta_joined[joined.searchsorted(core)] += (1.0 - LIKELY) * theta
-        return theta_joined, LIKELY * intercept_joined + (1.0 - LIKELY) * intercept
+        fit.trim(lambda left: len(left) <= most, incumbents=self.published.attributes.tolist())
+        chosen, (theta, intercept) = fit.chosen(), fit.coefficients()
+        doubtful = chosen[~sure[chosen]].tolist()
+        if doubtful:
+            for i in doubtful:
+                fit.flip(i)
+            theta_sure, intercept_sure = fit.coefficients()
+            theta *= LIKELY
+            theta[sure[chosen]] += (1.0 - LIKELY) * theta_sure
+            intercept = LIKELY * intercept + (1.0 - LIKELY) * intercept_sure
+            for i in doubtful:
+                fit.flip(i)
+        return theta, intercept
+
+    def _sure(self, fit: Stepwise) -> NDArray[np.bool_]:
+        """Which seats are in the core for good, or not just for what they brought: they were chosen for that."""
+        seated_at = np.array([self._standings.seated_at.get(j, 0) for j in fit.members])
+        return fit.inside & ((np.abs(fit.t()) >= T_CLEAR) | (self.n - seated_at >= PROVED * fit.behind))
 
     # Ending
 
@@ -370,7 +358,7 @@ class Hunt:
         if self._fit is None or not self.core.members:
             return np.inf
         fit, now = self._fit, self._standings
-        behind = np.append(self.n, fit.behind())
+        behind = np.append(self.n, fit.behind[fit.inside])
         outside = self._budget.affordable & (self.evidence.total.squares > 0)
         outside[np.array(fit.members)[fit.chosen()]] = False
         given_up, n_expected = 0.0, 1

@@ -18,11 +18,13 @@ class Publication:
         self.predictor = nothing
         self._candidate: Predictor | None = None
         self._lag = 0.0  # squared errors of the candidate, less those of the published predictor
+        self._others_wait = False  # it has other attributes
         self._support_since = 0
 
     def propose(self, candidate: Predictor, n: int) -> None:
         """After n examples: from here on, this is the candidate; anything is better than nothing."""
         self._candidate, self._lag = candidate, 0.0
+        self._others_wait = not np.array_equal(candidate.attributes, self.predictor.attributes)
         if not self.predictor.attributes.size:
             self._publish(candidate, n)
 
@@ -38,14 +40,12 @@ class Publication:
 
     def stable(self, n: int) -> bool:
         """Whether the support has been the same for long, and no other is waiting."""
-        if self._support_since > STABLE * n:
-            return False
-        return self._candidate is None or np.array_equal(self._candidate.attributes, self.predictor.attributes)
+        return self._support_since <= STABLE * n and not self._others_wait
 
-    def _publish(self, predictor: Predictor, n: int) -> None:
-        if not np.array_equal(predictor.attributes, self.predictor.attributes):
-            self._support_since = n
-        self.predictor = predictor
+    def _publish(self, candidate: Predictor, n: int) -> None:
+        if self._others_wait:
+            self._support_since, self._others_wait = n, False
+        self.predictor = candidate
 
 
 def squared_error(predictor: Predictor, block: Seen) -> float:

@@ -6,6 +6,7 @@ an earlier one and more: data missing in steps, which `completion` completes. Ol
 newcomer sits down.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,7 @@ class Seats:
 
     def __init__(self) -> None:
         self.members: list[int] = []
+        self._columns = np.array([_THE_LAST])  # of an epoch
         self.epochs: list[MomentSums] = []
         # What each seat (a row) brought about the residual and about those who sat before it, and its weight.
         self._told, self._told_by = np.zeros((0, 1)), np.zeros((0, 1))
@@ -42,7 +44,7 @@ class Seats:
 
     def add(self, block: Seen) -> None:
         """Take in a block, which shows all seats."""
-        places = block.attributes.searchsorted([_THE_LAST, *self.members])
+        places = block.attributes.searchsorted(self._columns)
         moments = block.sums.moments
         if self.epochs and self.epochs[-1].mean.size == places.size:
             self.epochs[-1] = self.epochs[-1].joined(moments, places)
@@ -57,20 +59,24 @@ class Seats:
         self._told, self._told_by = _with_row(self._told, told), _with_row(self._told_by, told_by)
         self._beyond = np.append(self._beyond, brought.beyond)
         self.members.append(j)
+        self._columns = np.append(self._columns, j)
 
-    def leave(self, j: int) -> None:
-        """Attribute j gives up its seat; what it showed is kept as pooled evidence elsewhere."""
-        i = self.members.index(j)
-        del self.members[i]
-        self._told, self._told_by = _without(self._told, i), _without(self._told_by, i)
-        self._beyond = np.delete(self._beyond, i)
+    def leave(self, some: Sequence[int]) -> None:
+        """Some attributes give up their seats; what they showed is kept as pooled evidence elsewhere."""
+        stay = np.array([j not in some for j in self.members], dtype=bool)
+        columns = np.append(True, stay)  # with that of the target, or of the residual
+        self._columns = self._columns[columns]
+        self.members = [j for j in self.members if j not in some]
+        both = np.ix_(stay, columns)
+        self._told, self._told_by = self._told[both], self._told_by[both]
+        self._beyond = self._beyond[stay]
         epochs, self.epochs = self.epochs, []
         for sums in epochs:
-            stay = np.arange(sums.mean.size) != i + 1
-            left = sums if stay.all() else sums.on(np.flatnonzero(stay))
-            if self.epochs and self.epochs[-1].mean.size == left.mean.size:
-                left = self.epochs.pop() + left
-            self.epochs.append(left)
+            left = columns[: sums.mean.size].nonzero()[0]
+            rest = sums if left.size == sums.mean.size else sums.on(left)
+            if self.epochs and self.epochs[-1].mean.size == rest.mean.size:
+                rest = self.epochs.pop() + rest
+            self.epochs.append(rest)
 
     def completed(self) -> Completion:
         """The most likely covariance, from the earliest epoch to the latest."""
@@ -94,17 +100,16 @@ class Seats:
         What is lost is what the later of the two knew about those who had just sat down. Unless two must be joined, it
         has to be next to nothing beside what has been seen of them since.
         """
-        n = np.array([sums.n for sums in self.epochs], dtype=np.float64)
-        since = np.cumsum(n[::-1])[::-1] - n
-        sizes = np.array([sums.mean.size for sums in self.epochs])
-        lost = n[1:-1] * (sizes[1:-1] - sizes[:-2])
-        if not must:
-            lost[n[1:-1] > NEGLIGIBLE * since[1:-1]] = np.inf
-        i = int(np.argmin(lost))
-        if np.isinf(lost[i]):
-            return False
-        self.epochs[i : i + 2] = [_join(self.epochs[i], self.epochs[i + 1])]
-        return True
+        join, least, since = 0, np.inf, self.epochs[-1].n
+        for i in range(len(self.epochs) - 2, 0, -1):
+            before, later = self.epochs[i - 1], self.epochs[i]
+            lost = later.n * (later.mean.size - before.mean.size)
+            if lost <= least and (must or later.n <= NEGLIGIBLE * since):
+                join, least = i, lost
+            since += later.n
+        if join:
+            self.epochs[join - 1 : join + 1] = [_join(self.epochs[join - 1], self.epochs[join])]
+        return join > 0
 
 
 def _join(sums: MomentSums, later: MomentSums) -> MomentSums:
@@ -117,8 +122,3 @@ def _with_row(table: Floats, row: Floats) -> Floats:
     larger = np.zeros((len(table) + 1, row.size + 1))
     larger[:-1, :-1], larger[-1, :-1] = table, row
     return larger
-
-
-def _without(table: Floats, i: int) -> Floats:
-    """A table without the i-th seat's row, and without its column, which is one further on."""
-    return np.delete(np.delete(table, i, axis=0), i + 1, axis=1)

@@ -68,7 +68,7 @@ class Stepwise:
         self.inside = np.zeros(len(members), dtype=bool)
         self._inflation, self._unseen = inflation, unseen
         self._robust_degrees = np.full(len(members), 1e200) if robust_degrees is None else robust_degrees
-        self._behind, self._mean, covariance = completed.behind[1:], completed.mean, completed.covariance
+        self.behind, self._mean, covariance = completed.behind[1:], completed.mean, completed.covariance
         variance = covariance.diagonal()
         self._varies = variance[1:] > 0
         # Attributes in units of their spread, so that no unit is better conditioned than another.
@@ -95,14 +95,14 @@ class Stepwise:
         left = np.maximum(r - b**2 / free, 1e-3 * r)  # of the target's variance, if it joined
         variance = np.where(self.inside, -diagonal * (r + unseen), (left + unseen) / free)
         effect = np.where(self.inside, b, b / free)
-        degrees = np.maximum(self._behind - self.inside.sum() - 1 - ~self.inside, 0.3 * self._behind)
+        degrees = np.maximum(self.behind - self.inside.sum() - 1 - ~self.inside, 0.3 * self.behind)
         t = effect / np.sqrt(np.maximum(variance * self._inflation / degrees, TINY))
         t = as_normal(t, self._robust_degrees)
         return np.where(self.inside | (self._varies & (diagonal > COPY)), t, 0.0)
 
     def _state(self) -> tuple[Any, ...]:
         """What the compiled functions need to know."""
-        known = self._behind, self._inflation, self._robust_degrees, self._unseen, self._floor
+        known = self.behind, self._inflation, self._robust_degrees, self._unseen, self._floor
         return self._swept, self.inside, self._varies, *known
 
     def loss(self) -> Floats:
@@ -167,12 +167,18 @@ class Stepwise:
             self.flip(best)
 
     def trim(self, fits: Callable[[list[int]], bool], incumbents: Sequence[int] = ()) -> list[int]:
-        """Let the members go that are missed least for their money, until the rest ``fits``; who went."""
+        """Let the members go that are missed least for their money, until the rest ``fits``; who went.
+
+        Others count for less than ``incumbents``, if there are any.
+        """
         gone: list[int] = []
-        published = set(incumbents)
-        credit = np.array([INCUMBENT if j in published else 1.0 for j in self.members])
+        published = np.array([j in incumbents for j in self.members], dtype=bool)
         while self.inside.any() and not fits([self.members[i] for i in self.chosen()]):
-            i = int(np.argmin(credit * self.loss_per_money()))
+            missed = self.loss_per_money()
+            if len(incumbents):
+                less = 1.0 - 1.0 / np.maximum(np.abs(self.t()), 1.01)  # by a standard error
+                missed *= np.where(published, INCUMBENT, less**2)
+            i = int(np.argmin(missed))
             self.flip(i)
             gone.append(self.members[i])
         return gone
@@ -199,10 +205,6 @@ class Stepwise:
         at = self.chosen()
         theta = self._swept[at + 1, 0] / self._unit[at + 1]
         return theta, float(self._mean[0] - self._mean[at + 1] @ theta)
-
-    def behind(self) -> Floats:
-        """How many examples stand behind each member."""
-        return self._behind[self.inside]
 
     def inverse(self) -> Floats:
         """The inverse of the members' covariance, which sweeping has left in the place of the covariance."""
