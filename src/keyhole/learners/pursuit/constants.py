@@ -11,7 +11,7 @@ EARLY_BLOCK = 20
 #: ... and adds at most this share to what is known about the attributes that it scouts.
 BLOCK_INFORMATION = 0.25
 #: This share of all attributes may be scouted, block after block, before they are ranked anew.
-ROUND_SHARE = 0.05
+ROUND_SHARE = 0.1
 #: Decisions are taken when there are this many times as many examples as at the last.
 DECIDE_EVERY = 1.05
 
