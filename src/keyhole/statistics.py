@@ -296,7 +296,8 @@ class FitMoments:
             return None
         p = block.attributes.size
         mean, products, powers = np.empty(p + 1), np.empty((p + 1, p + 1)), np.empty((7, p))
-        direction, usual = self._direction(block.attributes), self._usual(block.attributes, mean) if tames else 0.0
+        at = block.attributes.searchsorted(self.predictor.attributes)
+        direction, usual = self._direction(p, at), self._usual(mean, at) if tames else 0.0
         limits = self.predictor.intercept, self.limit, usual, self.farthest
         sums = kernels.compiled.fit_sums(block.values, block.targets, direction, *limits, mean, products, powers)
         if sums is None:
@@ -312,7 +313,8 @@ class FitMoments:
         tamed = self._tamed(block, mean)
         if tamed is not block:
             block, mean = tamed, _means(tamed)
-        n, direction = block.targets.size, self._direction(block.attributes)
+        at = block.attributes.searchsorted(self.predictor.attributes)
+        n, direction = block.targets.size, self._direction(block.attributes.size, at)
         constant = mean @ direction - self.predictor.intercept
         # In the order in which it was read: to turn a block round takes longer than to multiply it.
         centred = np.empty((min(n, _IN_CACHE), mean.size), order="F" if block.values.flags.f_contiguous else "C")
@@ -344,10 +346,10 @@ class FitMoments:
         xxxx = powers[0] @ np.square(xx, out=xx)
         return products, np.add.reduce(powers, axis=1), with_x, with_xx, with_xxx, xxxx
 
-    def _direction(self, attributes: Ints) -> Floats:
-        """What turns an example, its target last, into y - theta.x."""
-        direction = np.zeros(attributes.size + 1)
-        direction[attributes.searchsorted(self.predictor.attributes)] = -self.predictor.coef
+    def _direction(self, n_attributes: int, at: Ints) -> Floats:
+        """What turns an example, its target last, into y - theta.x; ``at`` is where it has what the predictor needs."""
+        direction = np.zeros(n_attributes + 1)
+        direction[at] = -self.predictor.coef
         direction[-1] = 1.0
         return direction
 
@@ -358,18 +360,17 @@ class FitMoments:
         """
         if self.farthest == np.inf:
             return block
-        usual = self._usual(block.attributes, mean)
+        at = block.attributes.searchsorted(self.predictor.attributes)
+        usual = self._usual(mean, at)
         if np.abs(block.targets - usual).max() <= self.farthest:
             return block
-        at = block.attributes.searchsorted(self.predictor.attributes)
         predicted = block.values[:, at] @ self.predictor.coef + self.predictor.intercept
         low, high = np.minimum(predicted, usual) - self.farthest, np.maximum(predicted, usual) + self.farthest
         tame = np.clip(block.targets, low, high)
         return block if np.array_equal(tame, block.targets) else block._replace(targets=tame)
 
-    def _usual(self, attributes: Ints, mean: Floats) -> float:
+    def _usual(self, mean: Floats, at: Ints) -> float:
         """What is predicted where every attribute is at its mean."""
-        at = attributes.searchsorted(self.predictor.attributes)
         return float((mean if self.fill is None else self.fill)[at] @ self.predictor.coef) + self.predictor.intercept
 
     def _filled(self, block: Block) -> tuple[Block, Floats]:

@@ -208,28 +208,45 @@ def test_a_newcomer_counts_for_half_until_most_of_what_is_behind_it_came_since_i
     np.testing.assert_allclose([*theta, intercept], expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize(("worth", "leaves"), [(1.5, 1), (3.0, 0)])
-def test_an_incumbent_leaves_only_where_the_other_is_missed_twice_as_much(worth, leaves):
-    """Attribute 0 is in the predictor, attribute 1 would take its place and explains ``worth`` times as much."""
-    X = np.random.default_rng(0).normal(size=(2_000, 2))
-    X = np.linalg.qr(X - X.mean(axis=0))[0] * np.sqrt(2_000)  # two columns that have nothing in common
-    y = X @ [1.0, np.sqrt(worth)]
-    fit = Stepwise([0, 1], seated([0, 1], (X, y)).completed(), np.ones(2), np.ones(2))
-    fit.settle([0, 1])
+def kept(X, y, members, n_places):
+    """Who is left in a predictor with so many places that has attribute 0, by a regression that begins with these."""
+    hunt = Hunt(X.shape[1], n_places, Budget.of_looks(X.shape[1], X.shape[1], n_places), np.random.default_rng(0))
+    hunt._publication = Publication(kh.Predictor([0], [1.0], n_attributes=X.shape[1]))
+    ones = np.ones(X.shape[1])
+    fit = Stepwise(range(X.shape[1]), seated(range(X.shape[1]), (X, y)).completed(), ones, ones)
+    fit._begin(np.array(members))
+    hunt._keep_best(n_places, fit)
+    return fit.chosen().tolist()
 
-    assert fit.trim(lambda left: len(left) <= 1, incumbents=[0]) == [leaves]
+
+def orthogonal(n, k):
+    """Columns of unit variance that have nothing in common."""
+    X = np.column_stack([np.ones(n), np.random.default_rng(0).normal(size=(n, k))])
+    return np.linalg.qr(X)[0][:, 1:] * np.sqrt(n)
 
 
-@pytest.mark.parametrize(("n", "leaves"), [(100, 1), (10_000, 0)])
-def test_who_would_take_the_place_of_an_incumbent_counts_for_a_standard_error_less(n, leaves):
+@pytest.mark.parametrize(("worth", "stays"), [(1.5, 0), (3.0, 1)])
+def test_an_incumbent_leaves_only_where_the_other_is_missed_twice_as_much(worth, stays):
+    """Attribute 1 would take the place of 0 in the predictor, and explains ``worth`` times as much."""
+    X = orthogonal(2_000, 2)
+
+    assert kept(X, X @ [1.0, np.sqrt(worth)], [0, 1], 1) == [stays]
+
+
+@pytest.mark.parametrize(("n", "stays"), [(100, 0), (10_000, 1)])
+def test_who_would_take_the_place_of_an_incumbent_counts_for_a_standard_error_less(n, stays):
     """It explains three times as much, but with few examples that is within its error of twice as much."""
-    Q = np.linalg.qr(np.column_stack([np.ones(n), np.random.default_rng(0).normal(size=(n, 3))]))[0] * np.sqrt(n)
-    X, noise = Q[:, 1:3], Q[:, 3]
-    y = X @ [0.2, 0.2 * np.sqrt(3.0)] + noise
-    fit = Stepwise([0, 1], seated([0, 1], (X, y)).completed(), np.ones(2), np.ones(2))
-    fit._begin(np.arange(2))
+    Q = orthogonal(n, 3)
 
-    assert fit.trim(lambda left: len(left) <= 1, incumbents=[0]) == [leaves]
+    assert kept(Q[:, :2], Q @ [0.2, 0.2 * np.sqrt(3.0), 1.0], [0, 1], 1) == [stays]
+
+
+@pytest.mark.parametrize(("effect", "stays"), [(0.26, [0]), (0.1, [1])])
+def test_who_is_published_and_not_in_the_core_may_stay_beside_a_newcomer_that_is_hardly_better(effect, stays):
+    """Attribute 0 has the effect, 1 has 0.3 and the only place of the core; a standard error is 0.1."""
+    Q = orthogonal(100, 3)
+
+    assert kept(Q[:, :2], Q @ [effect, 0.3, 1.0], [1], 1) == stays
 
 
 def test_a_newcomer_does_not_throw_away_what_was_seen_before_it_sat_down():

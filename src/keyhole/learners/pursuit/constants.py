@@ -33,8 +33,8 @@ Z_LAST = 4.0
 T_ADD, T_DROP = 3.0, 2.0
 #: A seat with less than this that is not in the core is given up.
 T_LEAVE = 1.5
-#: Where the predictor is full, who is in it counts for so many times as much as who would take the place, and the other
-#: for a standard error less than it seems to be worth: it was chosen for what it seems.
+#: Where the predictor is full, a member of the core that is in it counts for so many times as much, and who would take
+#: the place for a standard error less than it seems to be worth: it was chosen for what it seems.
 INCUMBENT = 2.0
 #: A member with more than this is there for good.
 T_CLEAR = 5.0

@@ -18,6 +18,7 @@ from keyhole.learners.pursuit.constants import (
     EARLY_BLOCK,
     FIRST_BLOCK,
     FLUKES,
+    INCUMBENT,
     LIKELY,
     NO_VARIANCE,
     PROVED,
@@ -318,8 +319,10 @@ class Hunt:
         matter, nor does many a newcomer, so that what is published is half way between the models with and without.
         """
         sure = self._sure(fit)
-        fit.fill(most, self.seats.members)
-        fit.trim(lambda left: len(left) <= most, incumbents=self.published.attributes.tolist())
+        if np.count_nonzero(fit.inside) < most:
+            fit.fill(most, self.seats.members)
+        else:
+            self._keep_best(most, fit)
         chosen, (theta, intercept) = fit.chosen(), fit.coefficients()
         doubtful = chosen[~sure[chosen]].tolist()
         if doubtful:
@@ -332,6 +335,15 @@ class Hunt:
             for i in doubtful:
                 fit.flip(i)
         return theta, intercept
+
+    def _keep_best(self, most: int, fit: Stepwise) -> None:
+        """Where the core has no place to give away: who is in the predictor does not have to be in the core to stay."""
+        published = self.published.attributes.tolist()
+        incumbent = np.array([j in published for j in fit.members], dtype=bool)
+        credit = np.where(fit.inside, INCUMBENT, 1.0)
+        fit.fill(len(fit.members), published)
+        less = 1.0 - 1.0 / np.maximum(np.abs(fit.t()), 1.01)  # by a standard error
+        fit.trim(lambda left: len(left) <= most, np.where(incumbent, credit, less**2))
 
     def _sure(self, fit: Stepwise) -> NDArray[np.bool_]:
         """Which seats are in the core for good, or not just for what they brought: they were chosen for that."""

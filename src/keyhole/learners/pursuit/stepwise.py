@@ -8,7 +8,7 @@ import numpy as np
 from keyhole import kernels
 from keyhole.arrays import Floats, Ints
 from keyhole.learners.pursuit.completion import Completion
-from keyhole.learners.pursuit.constants import COPY, INCUMBENT, T_ADD, T_DROP, TINY
+from keyhole.learners.pursuit.constants import COPY, T_ADD, T_DROP, TINY
 
 
 def sweep(A: Floats, k: int) -> None:
@@ -166,19 +166,14 @@ class Stepwise:
                 return
             self.flip(best)
 
-    def trim(self, fits: Callable[[list[int]], bool], incumbents: Sequence[int] = ()) -> list[int]:
+    def trim(self, fits: Callable[[list[int]], bool], credit: Floats | float = 1.0) -> list[int]:
         """Let the members go that are missed least for their money, until the rest ``fits``; who went.
 
-        Others count for less than ``incumbents``, if there are any.
+        What a seat is missed for counts as many times as its ``credit``.
         """
         gone: list[int] = []
-        published = np.array([j in incumbents for j in self.members], dtype=bool)
         while self.inside.any() and not fits([self.members[i] for i in self.chosen()]):
-            missed = self.loss_per_money()
-            if len(incumbents):
-                less = 1.0 - 1.0 / np.maximum(np.abs(self.t()), 1.01)  # by a standard error
-                missed *= np.where(published, INCUMBENT, less**2)
-            i = int(np.argmin(missed))
+            i = int(np.argmin(self.loss_per_money() * credit))
             self.flip(i)
             gone.append(self.members[i])
         return gone
