@@ -9,8 +9,8 @@ that the attributes are independent and of unit variance, the noise, the law of 
 it works out what follows by Gibbs sampling, and looks at every attribute that is more likely in than out and, with the
 looks that are left, at those with the largest posterior variance. It publishes the 25 largest posterior means. In the
 next two rows it is also told the strongest coefficients, exactly and from the start. The last row is another learner:
-it is told the design and, at any time, what its model leaves unexplained, but neither the law of the coefficients nor
-their number, and goes by Pursuit's rules.
+it is told the design and, at any time, what its model leaves unexplained, but not the law of the coefficients, and goes
+by Pursuit's rules.
 
 Of each example only the attributes looked at are drawn; what the others add to y is noise. Medians and quartiles over
 the seeds of the first time the exact risk is that low; a run ends after 9,000 examples, and counts as 9,000 if it has

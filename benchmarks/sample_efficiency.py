@@ -32,7 +32,7 @@ DESIGNS: dict[str, tuple[Make, int]] = {
 }
 SIZES = {"n_observed": 50, "n_nonzero_coefs": 25}
 #: Pursuit was chosen by trials on the seeds below this.
-UNUSED = 3_000
+UNUSED = 4_000
 
 
 def curve(learner: Any, source: kh.SyntheticSource, examples: int) -> list[tuple[int, float]]:

@@ -86,6 +86,12 @@ def seated(members, *blocks):
     return seats
 
 
+def orthogonal(n, k):
+    """Columns of unit variance that have nothing in common."""
+    X = np.column_stack([np.ones(n), np.random.default_rng(0).normal(size=(n, k))])
+    return np.linalg.qr(X)[0][:, 1:] * np.sqrt(n)
+
+
 def test_sweeping_is_regression_and_sweeping_again_undoes_it():
     X, y = correlated()
     joint = np.column_stack([X, y])
@@ -186,18 +192,18 @@ def test_who_is_only_likely_to_matter_is_published_at_half_of_what_it_seems():
     assert intercept == pytest.approx((alone[1] + both[2]) / 2, rel=1e-6)
 
 
-@pytest.mark.parametrize(("seated_at", "share"), [(200, 0.5), (100, 1.0)])
-def test_a_newcomer_counts_for_half_until_most_of_what_is_behind_it_came_since_it_sat_down(seated_at, share):
-    """The core has 0 and 1 after 400 examples; 0 is clear, 1 is not, and has 400 examples behind it in either case."""
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(400, 2)) + rng.normal(size=(400, 1))
-    y = X @ [1.0, 0.2] + rng.normal(size=400) + 2.0
+@pytest.mark.parametrize(("seated_at", "t", "share"), [(200, 4.0, 0.5), (100, 4.0, 1.0), (100, 3.2, 0.5)])
+def test_a_newcomer_counts_for_half_until_it_is_likely_and_most_behind_it_came_since_it_sat_down(seated_at, t, share):
+    """The core has 0 and 1 after 400 examples; 0 is clear, 1 is not, and has 400 examples behind it in every case."""
+    rng, Q = np.random.default_rng(2), orthogonal(400, 3)
+    X = Q[:, :2] + [1.0, 3.0]
+    y = Q @ [1.0, t / 20, 1.0] + 2.0
     hunt = Hunt(2, 2, Budget.of_looks(2, 2, 2), rng)
     hunt.n, hunt.seats.members = 400, [0, 1]
     hunt._standings.seated_at = {0: 399, 1: seated_at}
     fit = Stepwise(range(2), seated(range(2), (X, y)).completed(), np.ones(2), np.ones(2))
     fit.settle([0, 1])
-    assert fit.t()[1] < 5 < fit.t()[0]
+    assert fit.t()[1] == pytest.approx(t, rel=0.02)
 
     theta, intercept = hunt._within(2, fit)
 
@@ -217,12 +223,6 @@ def kept(X, y, members, n_places):
     fit._begin(np.array(members))
     hunt._keep_best(n_places, fit)
     return fit.chosen().tolist()
-
-
-def orthogonal(n, k):
-    """Columns of unit variance that have nothing in common."""
-    X = np.column_stack([np.ones(n), np.random.default_rng(0).normal(size=(n, k))])
-    return np.linalg.qr(X)[0][:, 1:] * np.sqrt(n)
 
 
 @pytest.mark.parametrize(("worth", "stays"), [(1.5, 0), (3.0, 1)])

@@ -69,23 +69,25 @@ WIDE static void deviations(Values v, Py_ssize_t start, Py_ssize_t m, const doub
 /* Add the products of all pairs of columns, of which there are a multiple of four, to the lower triangle of G. */
 WIDE static void add_products(const double *x, Py_ssize_t columns, Py_ssize_t m, double *G)
 {
-    for (Py_ssize_t j = 0; j < columns; j += 4) {
-        const double *a0 = x + j * PIECE, *a1 = a0 + PIECE, *a2 = a1 + PIECE, *a3 = a2 + PIECE;
-        for (Py_ssize_t k = 0; k < j + 4; k += 2) {
-            const double *b0 = x + k * PIECE, *b1 = b0 + PIECE;
+    for (Py_ssize_t j = 0; j < columns; j += 4)
+        for (Py_ssize_t k = 0; k <= j; k += 4) {
+            const double *a0 = x + j * PIECE, *a1 = a0 + PIECE, *a2 = a1 + PIECE, *a3 = a2 + PIECE;
+            const double *b0 = x + k * PIECE, *b1 = b0 + PIECE, *b2 = b1 + PIECE, *b3 = b2 + PIECE;
             double s00 = 0, s10 = 0, s20 = 0, s30 = 0, s01 = 0, s11 = 0, s21 = 0, s31 = 0;
-#pragma omp simd reduction(+ : s00, s10, s20, s30, s01, s11, s21, s31)
+            double s02 = 0, s12 = 0, s22 = 0, s32 = 0, s03 = 0, s13 = 0, s23 = 0, s33 = 0;
+#pragma omp simd reduction(+ : s00, s10, s20, s30, s01, s11, s21, s31, s02, s12, s22, s32, s03, s13, s23, s33)
             for (Py_ssize_t i = 0; i < m; i++) {
                 s00 += a0[i] * b0[i], s10 += a1[i] * b0[i], s20 += a2[i] * b0[i], s30 += a3[i] * b0[i];
                 s01 += a0[i] * b1[i], s11 += a1[i] * b1[i], s21 += a2[i] * b1[i], s31 += a3[i] * b1[i];
+                s02 += a0[i] * b2[i], s12 += a1[i] * b2[i], s22 += a2[i] * b2[i], s32 += a3[i] * b2[i];
+                s03 += a0[i] * b3[i], s13 += a1[i] * b3[i], s23 += a2[i] * b3[i], s33 += a3[i] * b3[i];
             }
             double *to = G + j * columns + k;
-            to[0] += s00, to[1] += s01, to += columns;
-            to[0] += s10, to[1] += s11, to += columns;
-            to[0] += s20, to[1] += s21, to += columns;
-            to[0] += s30, to[1] += s31;
+            to[0] += s00, to[1] += s01, to[2] += s02, to[3] += s03, to += columns;
+            to[0] += s10, to[1] += s11, to[2] += s12, to[3] += s13, to += columns;
+            to[0] += s20, to[1] += s21, to[2] += s22, to[3] += s23, to += columns;
+            to[0] += s30, to[1] += s31, to[2] += s32, to[3] += s33;
         }
-    }
 }
 
 /* Add, for one column: sums of e x, ee x, ee xx, e xx; */

@@ -38,7 +38,9 @@ T_LEAVE = 1.5
 INCUMBENT = 2.0
 #: A member with more than this is there for good.
 T_CLEAR = 5.0
-#: One with less has to prove itself: this share of the examples behind it must have come since it sat down.
+#: One with less must have more than this, ...
+T_LIKELY = 3.5
+#: ... and has to prove itself: this share of the examples behind it must have come since it sat down.
 PROVED = 0.6
 #: Of who has not, and of a seat that takes a place which the core leaves in the predictor, this share counts.
 LIKELY = 0.5

@@ -29,6 +29,7 @@ from keyhole.learners.pursuit.constants import (
     SMALL_BLOCK,
     T_CLEAR,
     T_LEAVE,
+    T_LIKELY,
     TINY,
     TOGETHER,
     WILD,
@@ -108,8 +109,8 @@ class Hunt:
         """
         always = self._always()
         rank = self._standings.reach.copy()
-        unseen = np.flatnonzero(rank == np.inf)
-        if unseen.size:
+        if np.maximum.reduce(rank) == np.inf:
+            unseen = rank == np.inf
             rank[unseen] = 1e290 * (1.0 + self._order[unseen])
         rank[always] = -1.0
         scouts = self._budget.scouts(rank, always)
@@ -158,7 +159,7 @@ class Hunt:
             for block in blocks:
                 shown[block.attributes] = True
             shown[self.seats.members] = False
-            self._score(np.flatnonzero(shown))
+            self._score(shown.nonzero()[0])
 
     def _learn_from(self, block: Seen) -> None:
         """Keep what a block says about everybody whom it shows, and about the seats together."""
@@ -347,8 +348,9 @@ class Hunt:
 
     def _sure(self, fit: Stepwise) -> NDArray[np.bool_]:
         """Which seats are in the core for good, or not just for what they brought: they were chosen for that."""
-        seated_at = np.array([self._standings.seated_at.get(j, 0) for j in fit.members])
-        return fit.inside & ((np.abs(fit.t()) >= T_CLEAR) | (self.n - seated_at >= PROVED * fit.behind))
+        seated_at, t = np.array([self._standings.seated_at.get(j, 0) for j in fit.members]), np.abs(fit.t())
+        proved = (t >= T_LIKELY) & (self.n - seated_at >= PROVED * fit.behind)
+        return fit.inside & ((t >= T_CLEAR) | proved)
 
     # Ending
 
@@ -419,5 +421,5 @@ def _sorted_union(a: Ints, b: Ints) -> Ints:
 
 def _median(values: Floats) -> float:
     """The median, in a tenth of the time that numpy's takes for a few numbers."""
-    middle = np.sort(values)[(values.size - 1) // 2 : values.size // 2 + 1]
-    return float(middle.sum()) / middle.size
+    ordered, middle = np.sort(values), values.size // 2
+    return (ordered.item(middle) + ordered.item(middle - 1 + values.size % 2)) / 2

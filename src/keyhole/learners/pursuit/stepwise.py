@@ -73,7 +73,7 @@ class Stepwise:
         self._varies = variance[1:] > 0
         # Attributes in units of their spread, so that no unit is better conditioned than another.
         self._unit = np.append(1.0, np.sqrt(np.where(self._varies, variance[1:], 1.0)))
-        self._swept = covariance / np.outer(self._unit, self._unit)
+        self._swept = covariance / (self._unit[:, None] * self._unit)
         self._swept.reshape(-1)[len(variance) + 1 :: len(variance) + 1] += 1e-9
         self.target_variance = float(variance[0])
         self._floor = 1e-12 * max(self.target_variance, TINY)
@@ -193,7 +193,7 @@ class Stepwise:
 
     def chosen(self) -> Ints:
         """The places of the members."""
-        return np.flatnonzero(self.inside)
+        return self.inside.nonzero()[0]
 
     def coefficients(self) -> tuple[Floats, float]:
         """Those of the members, and the intercept."""
@@ -205,5 +205,5 @@ class Stepwise:
         """The inverse of the members' covariance, which sweeping has left in the place of the covariance."""
         at = self.chosen() + 1
         unit = self._unit[at]
-        inverse: Floats = -self._swept[at[:, None], at] / np.outer(unit, unit)
+        inverse: Floats = -self._swept[at[:, None], at] / (unit[:, None] * unit)
         return inverse
