@@ -15,7 +15,8 @@ ROUND_SHARE = 0.1
 #: Decisions are taken when there are this many times as many examples as at the last.
 DECIDE_EVERY = 1.05
 
-#: When another thousand examples cannot gain more than this share of the error, there is no hurry any more:
+#: When another thousand examples cannot gain more than this share of the error, there is no hurry any more, unless the
+#: run is to stop by itself and has not come to that yet:
 SETTLED = 0.015
 #: blocks may be this share of the examples so far,
 SETTLED_BLOCK_SHARE = 0.08

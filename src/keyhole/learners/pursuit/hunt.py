@@ -63,6 +63,8 @@ class Hunt:
         Draws the order in which attributes are looked at that nobody has looked at before.
     shelves
         The scouts of one block come from one of so many ranges of attributes.
+    settled_at
+        There is no hurry any more when another thousand examples cannot gain more than this share of the error.
     """
 
     def __init__(
@@ -73,8 +75,9 @@ class Hunt:
         rng: np.random.Generator,
         *,
         shelves: int = 1,
+        settled_at: float = SETTLED,
     ) -> None:
-        self._d, self._s, self._budget = n_attributes, n_nonzero_coefs, budget
+        self._d, self._s, self._budget, self._settled_at = n_attributes, n_nonzero_coefs, budget, settled_at
         self._shelf_of = np.arange(n_attributes) * shelves // n_attributes
         self._everybody = [np.arange(i, min(i + TOGETHER, self._d)) for i in range(0, self._d, TOGETHER)]
         self.evidence, self.seats = Evidence(n_attributes, budget.most_attributes), Seats()
@@ -360,7 +363,7 @@ class Hunt:
 
     def settled(self) -> bool:
         """Whether so little can be gained any more that there is no hurry to look at the answers."""
-        return self.converged(SETTLED)
+        return self.converged(self._settled_at)
 
     def gain(self) -> float:
         """A bound on what another thousand examples can take away from the mean squared error, as a share of it."""
