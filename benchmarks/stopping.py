@@ -18,7 +18,6 @@ import numpy as np
 
 import keyhole as kh
 from keyhole.learners.pursuit.budget import Budget
-from keyhole.learners.pursuit.constants import SETTLED
 from keyhole.learners.pursuit.hunt import Hunt
 from keyhole.learners.pursuit.seen import Seen
 
@@ -36,7 +35,7 @@ def one_seed(seed: int, design: str, size: str, tolerance: float) -> tuple[int, 
     """After how many examples it stops (or 0), the risk then, and the share of it that a thousand more take away."""
     source = kh.SyntheticSource.sparse(seed=seed, **DESIGNS[design])
     budget, rng = Budget.of_looks(50, 500, SIZES[size]), np.random.default_rng(seed)
-    hunt = Hunt(500, SIZES[size], budget, rng, settled_at=min(SETTLED, tolerance))  # as in `Pursuit.run`
+    hunt = Hunt(500, SIZES[size], budget, rng, tolerance=tolerance)
     stopped, risk = 0, np.inf
     while hunt.n < 100_000 and not (stopped and hunt.n >= stopped + 1_000):
         blocks, n = hunt.choose()

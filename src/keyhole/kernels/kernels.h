@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the loader can choose, a version for processors with AVX2 is compiled as well. */
+/* Where the loader can choose, versions for processors with AVX2 and AVX-512 are compiled as well. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
 #define WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #elif defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)

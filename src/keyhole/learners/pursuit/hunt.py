@@ -63,8 +63,8 @@ class Hunt:
         Draws the order in which attributes are looked at that nobody has looked at before.
     shelves
         The scouts of one block come from one of so many ranges of attributes.
-    settled_at
-        There is no hurry any more when another thousand examples cannot gain more than this share of the error.
+    tolerance
+        The run stops by itself when no more than this share of the error can be gained: it must not get slow before.
     """
 
     def __init__(
@@ -75,9 +75,10 @@ class Hunt:
         rng: np.random.Generator,
         *,
         shelves: int = 1,
-        settled_at: float = SETTLED,
+        tolerance: float = np.inf,
     ) -> None:
-        self._d, self._s, self._budget, self._settled_at = n_attributes, n_nonzero_coefs, budget, settled_at
+        self._d, self._s, self._budget = n_attributes, n_nonzero_coefs, budget
+        self._settled_at = min(SETTLED, tolerance)
         self._shelf_of = np.arange(n_attributes) * shelves // n_attributes
         self._everybody = [np.arange(i, min(i + TOGETHER, self._d)) for i in range(0, self._d, TOGETHER)]
         self.evidence, self.seats = Evidence(n_attributes, budget.most_attributes), Seats()
@@ -233,11 +234,11 @@ class Hunt:
         self._t = dict(zip(members, np.abs(fit.t()).tolist(), strict=True))
         gone = fit.trim(lambda left: self._budget.cost(left) <= self._budget.core)
         at, (theta, intercept) = fit.chosen(), fit.coefficients()
-        less = np.zeros(len(members))  # the coefficients as they were, less what they are now
-        less[[members.index(j) for j in self.core.members]] = self.core.theta
-        less[at] -= theta
+        decrease = np.zeros(len(members))  # of the coefficients
+        decrease[[members.index(j) for j in self.core.members]] = self.core.theta
+        decrease[at] -= theta
         C = completed.among_seats
-        change = C @ less
+        change = C @ decrease
         # No residual can go along with a seat more than its spread allows. What seems to owes that to a wild value, at
         # which residuals counted for less than they were, and cannot be moved.
         possible = change**2 <= 4.0 * fit.target_variance * C.diagonal()

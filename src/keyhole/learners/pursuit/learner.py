@@ -21,7 +21,6 @@ import numpy as np
 
 from keyhole.errors import Misuse
 from keyhole.learners.pursuit.budget import Budget
-from keyhole.learners.pursuit.constants import SETTLED
 from keyhole.learners.pursuit.hunt import Hunt
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.sizes import check_room
@@ -113,10 +112,8 @@ class Pursuit:
     def run(self, n_attributes: int, rng: np.random.Generator) -> Run:
         """Begin a run; random numbers only break the tie between attributes that nobody has looked at."""
         shelves = min(self.shelves, n_attributes)
-        # Who wants to stop at some point must not get slow before it.
-        settled_at = SETTLED if self.stop is None else min(SETTLED, self.tolerance)
-        budget = self._budget(n_attributes)
-        hunt = Hunt(n_attributes, self.n_nonzero_coefs, budget, rng, shelves=shelves, settled_at=settled_at)
+        budget, tolerance = self._budget(n_attributes), np.inf if self.stop is None else self.tolerance
+        hunt = Hunt(n_attributes, self.n_nonzero_coefs, budget, rng, shelves=shelves, tolerance=tolerance)
         published = None
         while self.stop is None or not hunt.converged(self.tolerance):
             blocks, n_examples = hunt.choose()

@@ -18,7 +18,7 @@ class Publication:
         self.predictor = nothing
         self._candidate: Predictor | None = None
         self._lag = 0.0  # squared errors of the candidate, less those of the published predictor
-        self._others_wait = False  # it has other attributes
+        self._others_wait = False  # the candidate has other attributes
         self._support_since = 0
 
     def propose(self, candidate: Predictor, n: int) -> None:

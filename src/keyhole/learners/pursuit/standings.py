@@ -26,7 +26,7 @@ class Standings:
         What never varied in m looks varies in less than 3/m of the examples (the rule of three), and will hardly
         explain more than this share. So constants take ever less of the looks, but a rare event is not missed.
         """
-        explains = 3.0 * float(np.sqrt(residual_variance))  # what varies once in a look, at most
+        explains = 3.0 * float(np.sqrt(residual_variance))  # by somebody who varied once, over all looks
         if kernels.compiled is None:
             self._update(some, scores, evidence, explains)
         else:
