@@ -1,16 +1,18 @@
 """How many examples a learner needs that knows everything but the coefficients: how much there is left to win.
 
-    python benchmarks/oracle.py [--seeds 40] [--save benchmarks/results/oracle.json]
+    python benchmarks/oracle.py [--seeds 300] [--save benchmarks/results/oracle.json]
     python benchmarks/oracle.py --only "knows the design alone"   # measure one anew, and keep the other rows
 
 500 independent attributes, 25 non-zero coefficients between 0.1 and 1 at random places, unit noise, 50 attributes seen
-per example: the coefficients of `sample_efficiency.py`, "coefficients 0.1 to 1", seed by seed. The learner here is told
-that the attributes are independent and of unit variance, the noise, the law of the coefficients and that there are 25;
-it works out what follows by Gibbs sampling, and looks at every attribute that is more likely in than out and, with the
-looks that are left, at those with the largest posterior variance. It publishes the 25 largest posterior means. In the
-next two rows it is also told the strongest coefficients, exactly and from the start. The last row is another learner:
-it is told the design and, at any time, what its model leaves unexplained, but not the law of the coefficients, and goes
-by Pursuit's rules.
+per example: the coefficients on which `sample_efficiency.py` measures Pursuit, "coefficients 0.1 to 1", seed by seed.
+The learner here is told that the attributes are independent and of unit variance, the noise, the law of the
+coefficients and that there are 25; it works out what follows by Gibbs sampling, and looks at every attribute that is
+more likely in than out and, with the looks that are left, at those with the largest posterior variance. It publishes
+the 25 largest posterior means. In the next two rows it is also told the strongest coefficients, exactly and from the
+start. The last two rows are other learners. One is told the design and, at any time, what its model leaves unexplained,
+but not the law of the coefficients, and goes by Pursuit's rules. The other is told that no two attributes go along with
+each other, that their means are zero and that some 25 matter; it learns the noise and how large effects are, and looks
+and publishes as the first does, by a posterior in which every coefficient is independent of the others (mean field).
 
 Of each example only the attributes looked at are drawn; what the others add to y is noise. Medians and quartiles over
 the seeds of the first time the exact risk is that low; a run ends after 9,000 examples, and counts as 9,000 if it has
@@ -28,6 +30,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from sample_efficiency import UNUSED
 
 import keyhole as kh
 
@@ -43,7 +46,8 @@ TOLD: dict[str, Callable[[np.ndarray], float]] = {
     "and is told the 15 strongest": lambda sizes: float(np.sort(sizes)[-15]),
     "and is told all of 0.3 and more": lambda _sizes: 0.3,
 }
-RULED = "knows the design alone"
+RULED, MEAN_FIELD = "knows the design alone", "knows that nothing is correlated"
+LABELS = [*TOLD, RULED, MEAN_FIELD]
 T_ADD, T_DROP, OPTIMISM = 3.0, 2.0, 0.7  # as in Pursuit
 
 
@@ -183,6 +187,68 @@ class Ruled:
         return largest(self.mean)
 
 
+@njit
+def settle(G: np.ndarray, b: np.ndarray, moments: np.ndarray, share: float, size: float) -> None:
+    """The moments of each coefficient given the means of the others, in turn, until nothing moves (mean field).
+
+    A ``share`` of them is not zero; those are normal, with a variance of ``size``.
+    """
+    inside, mean, square = moments
+    residual = b - G @ np.ascontiguousarray(mean)
+    for _ in range(12):
+        moved = 0.0
+        for j in range(b.size):
+            u, variance = residual[j] + G[j, j] * mean[j], 1 / (G[j, j] + 1 / size)
+            log_odds = math.log(share / (1 - share)) + math.log(variance / size) / 2 + u * u * variance / 2
+            inside[j] = 1 / (1 + math.exp(-min(log_odds, 30.0)))
+            change = inside[j] * u * variance - mean[j]
+            square[j] = inside[j] * ((u * variance) ** 2 + variance)
+            if abs(change) > 1e-5:
+                mean[j] += change
+                residual -= G[j] * change
+                moved = max(moved, abs(change))
+        if moved < 1e-3:
+            return
+
+
+class MeanField:
+    """Takes every two attributes to be uncorrelated, and every coefficient to be independent of what the others are."""
+
+    def __init__(self, d: int, rng: np.random.Generator) -> None:
+        self.rng, self.share = rng, NONZERO / d
+        self.G, self.b = np.zeros((d, d)), np.zeros(d)
+        self.moments = np.zeros((3, d))  # the probability to be in, mean and second moment, as in `gibbs`
+        self.moments[2] = 1.0
+        self.errors = np.zeros(2)  # squared errors on examples not learned from yet, and how many
+
+    def choose(self) -> np.ndarray:
+        """Those more likely in than out, then those about which least is known; ties by lot."""
+        inside, mean, square = self.moments
+        variance = (square - mean**2) * (1 + 1e-6 * self.rng.random(mean.size))
+        return np.argsort(-np.where(inside > 0.5, np.inf, variance))[:LOOKS]
+
+    def absorb(self, looked: np.ndarray, X: np.ndarray, y: np.ndarray) -> None:
+        """Takes in a block of examples, weighed by how far off the last ones were, and works out what follows."""
+        self.errors += np.sum((y - X @ self.mean[looked]) ** 2), y.size
+        weight = self.errors[1] / self.errors[0]
+        self.errors *= min(1.0, 200 / self.errors[1])  # what was long ago counts less
+        self.G[np.ix_(looked, looked)] += weight * X.T @ X
+        self.b[looked] += weight * X.T @ y
+        inside, _mean, square = self.moments
+        # As large as those found so far; before there are any, all together as large as what is left to explain.
+        size = square.sum() / inside.sum() if inside.sum() > 1 else 1 / (weight * NONZERO)
+        settle(self.G, self.b, self.moments, self.share, size)
+
+    @property
+    def mean(self) -> np.ndarray:
+        mean: np.ndarray = self.moments[1]
+        return mean
+
+    @property
+    def published(self) -> np.ndarray:
+        return largest(self.mean)
+
+
 def largest(coef: np.ndarray) -> np.ndarray:
     """With none but the ``NONZERO`` largest."""
     sizes = np.abs(coef)
@@ -199,7 +265,7 @@ def look(coef: np.ndarray, at: np.ndarray, n: int, rng: np.random.Generator) -> 
 def one_seed(seed: int, label: str) -> tuple[int, int]:
     """After how many examples the risk is first within 10 %, and within 2 %, of the noise floor, which is 1."""
     coef, rng = kh.SyntheticSource.sparse(seed=seed, weakest=WEAKEST).coef, np.random.default_rng(seed)
-    oracle: Oracle | Ruled = Ruled(coef, rng)
+    oracle: Oracle | Ruled | MeanField = Ruled(coef, rng) if label == RULED else MeanField(coef.size, rng)
     if label in TOLD:
         bound = TOLD[label](np.abs(coef))
         oracle = Oracle(np.where(np.abs(coef) >= bound, coef, 0.0), min(bound, 1.0), rng)
@@ -216,11 +282,11 @@ def one_seed(seed: int, label: str) -> tuple[int, int]:
 
 def measure(label: str, seeds: int) -> dict[str, Any]:
     reached = []
-    for seed in range(seeds):
-        reached.append(one_seed(seed, label))
+    for i in range(seeds):
+        reached.append(one_seed(UNUSED + i, label))
         if sys.stderr.isatty():
-            print(f"{label}: {seed + 1} of {seeds}", end="\r", file=sys.stderr, flush=True)
-    row: dict[str, Any] = {"learner": label}
+            print(f"{label}: {i + 1} of {seeds}", end="\r", file=sys.stderr, flush=True)
+    row: dict[str, Any] = {"learner": label, "seeds": seeds}
     line = f"{label:32}"
     for share, examples in zip(("10%", "2%"), np.array(reached).T, strict=True):
         lower, median, upper = (int(q) for q in np.quantile(examples, (0.25, 0.5, 0.75)))
@@ -233,16 +299,16 @@ def measure(label: str, seeds: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=40)
+    parser.add_argument("--seeds", type=int, default=300)
     parser.add_argument("--save", type=Path, default=Path(__file__).parent / "results" / "oracle.json")
-    parser.add_argument("--only", choices=(*TOLD, RULED))
+    parser.add_argument("--only", choices=LABELS)
     settings = parser.parse_args()
     print(f"{'examples until within':32}{'10 %':>8} {'(quartiles)':18}{'2 %':>8} {'(quartiles)':18}{'by 5,000':>8}")
     kept = json.loads(settings.save.read_text())["rows"] if settings.only else []
     rows = [row for row in kept if row["learner"] != settings.only]
-    rows += [measure(label, settings.seeds) for label in (*TOLD, RULED) if settings.only in (None, label)]
-    about = {"version": kh.__version__, "seeds": settings.seeds}
-    settings.save.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
+    rows += [measure(label, settings.seeds) for label in LABELS if settings.only in (None, label)]
+    rows.sort(key=lambda row: LABELS.index(row["learner"]))
+    settings.save.write_text(json.dumps({"version": kh.__version__, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
