@@ -126,9 +126,7 @@ class Oracle:
         self.n = 0  # blocks
 
     def choose(self) -> np.ndarray:
-        """Those more likely in than out, then those about which least is known; ties by lot."""
-        variance = (self.square - self.mean**2) * (1 + 1e-6 * self.rng.random(self.mean.size))
-        return np.argsort(-np.where(self.inside > 0.5, np.inf, variance))[:LOOKS]
+        return least_known(self.inside, self.mean, self.square, self.rng)
 
     def absorb(self, looked: np.ndarray, X: np.ndarray, y: np.ndarray) -> None:
         """Takes in a block of examples, and works out anew what all of them say."""
@@ -222,10 +220,7 @@ class MeanField:
         self.errors = np.zeros(2)  # squared errors on examples not learned from yet, and how many
 
     def choose(self) -> np.ndarray:
-        """Those more likely in than out, then those about which least is known; ties by lot."""
-        inside, mean, square = self.moments
-        variance = (square - mean**2) * (1 + 1e-6 * self.rng.random(mean.size))
-        return np.argsort(-np.where(inside > 0.5, np.inf, variance))[:LOOKS]
+        return least_known(*self.moments, self.rng)
 
     def absorb(self, looked: np.ndarray, X: np.ndarray, y: np.ndarray) -> None:
         """Takes in a block of examples, weighed by how far off the last ones were, and works out what follows."""
@@ -249,6 +244,12 @@ class MeanField:
         return largest(self.mean)
 
 
+def least_known(inside: np.ndarray, mean: np.ndarray, square: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Where to look: at those more likely in than out, then at those about which least is known; ties by lot."""
+    variance = (square - mean**2) * (1 + 1e-6 * rng.random(mean.size))
+    return np.argsort(-np.where(inside > 0.5, np.inf, variance))[:LOOKS]
+
+
 def largest(coef: np.ndarray) -> np.ndarray:
     """With none but the ``NONZERO`` largest."""
     sizes = np.abs(coef)
@@ -265,8 +266,12 @@ def look(coef: np.ndarray, at: np.ndarray, n: int, rng: np.random.Generator) -> 
 def one_seed(seed: int, label: str) -> tuple[int, int]:
     """After how many examples the risk is first within 10 %, and within 2 %, of the noise floor, which is 1."""
     coef, rng = kh.SyntheticSource.sparse(seed=seed, weakest=WEAKEST).coef, np.random.default_rng(seed)
-    oracle: Oracle | Ruled | MeanField = Ruled(coef, rng) if label == RULED else MeanField(coef.size, rng)
-    if label in TOLD:
+    oracle: Oracle | Ruled | MeanField
+    if label == RULED:
+        oracle = Ruled(coef, rng)
+    elif label == MEAN_FIELD:
+        oracle = MeanField(coef.size, rng)
+    else:
         bound = TOLD[label](np.abs(coef))
         oracle = Oracle(np.where(np.abs(coef) >= bound, coef, 0.0), min(bound, 1.0), rng)
     n, within = 0, {0.10: LIMIT, 0.02: LIMIT}
