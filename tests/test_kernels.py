@@ -13,7 +13,7 @@ from keyhole import kernels
 from keyhole.learners.pursuit.completion import Completion
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.seen import Seen
-from keyhole.learners.pursuit.standings import Standings
+from keyhole.learners.pursuit.standings import Expected, Standings
 from keyhole.learners.pursuit.stepwise import Stepwise
 from keyhole.query import Block
 from keyhole.statistics import FitMoments, Moments, ResidualSquares
@@ -205,16 +205,16 @@ def test_attributes_stand_as_in_numpy_also_those_that_never_varied(seed):
         scores.beyond[5], evidence.means[5] = 1e-22, 1e6 / 3  # another, with the spread of rounding,
         evidence.total.information[6] = 0.0  # and somebody whom nobody has seen
         standings = Standings(90)
-        standings.update(everybody, scores, evidence, 2.0)
+        standings.update(everybody, scores, evidence, Expected(share=0.1, effect=0.5), 2.0)
         return standings
 
     found, expected = both_ways(work)
 
     seen = np.arange(90) != 6
-    for name in ("z", "error", "reach"):
+    for name in ("z", "error", "doubt"):
         close(getattr(found, name)[seen], getattr(expected, name)[seen], rtol=1e-7)
-    assert found.reach[6] == expected.reach[6] == np.inf
-    assert found.z[4] == found.z[5] == 0.0 < found.reach[5] < 3 * np.sqrt(2.0)
+    assert found.doubt[6] == expected.doubt[6] == np.inf
+    assert found.z[4] == found.z[5] == 0.0 < found.doubt[5] < 3 * np.sqrt(2.0)
 
 
 def in_steps(seed):

@@ -26,8 +26,6 @@ from keyhole.testing import LearnerContract
 
 pytestmark = pytest.mark.usefixtures("each_way")
 
-NOTHING = Brought(0.0, 0.0, 0.0, {})
-
 
 class TestPursuit(LearnerContract):
     def make(self):
@@ -76,11 +74,19 @@ def ordinary_least_squares(X, y):
     return beta, beta / np.sqrt(variance * np.diag(np.linalg.inv(A.T @ A)))
 
 
+def sit(seats, newcomers, with_residual=(0.0, 0.0), with_seats=(), beyond=0.0):
+    """Somebody takes a seat, and brings covariances with examples behind them; most often nothing."""
+    about = np.zeros((2, len(newcomers), len(seats.members) + 1))
+    about[..., 0] = np.array(with_residual)[:, None]
+    for i, brought in enumerate(with_seats):
+        about[..., i + 1] = np.array(brought)[:, None]
+    seats.sit(newcomers, Brought(*about, np.full(len(newcomers), beyond)))
+
+
 def seated(members, *blocks):
     """Seats that were taken all the time."""
     seats = Seats()
-    for j in members:
-        seats.sit(j, NOTHING)
+    sit(seats, members)
     for X, y in blocks:
         seats.add(seen(X, y, range(X.shape[1])))
     return seats
@@ -253,10 +259,9 @@ def test_a_newcomer_does_not_throw_away_what_was_seen_before_it_sat_down():
     """Two attributes seen 300 times, a third with them 200 times: regression fills in the rest, as in a textbook."""
     X, y = correlated(n=300, d=3, seed=2)
     seats = Seats()
-    for j in (0, 1):
-        seats.sit(j, NOTHING)
+    sit(seats, [0, 1])
     seats.add(seen(X[:100], y[:100], [0, 1]))
-    seats.sit(2, NOTHING)
+    sit(seats, [2])
     seats.add(seen(X[100:], y[100:], [0, 1, 2]))
 
     completed = seats.completed()
@@ -273,10 +278,10 @@ def test_a_newcomer_does_not_throw_away_what_was_seen_before_it_sat_down():
     assert completed.behind.tolist() == [300, 300, 300, 200]
 
 
-def with_a_newcomer(X, y, brought, n_together):
+def with_a_newcomer(X, y, n_together, **brought):
     """Two attributes seen from the start, and a third, which brought something, seen with them so often at the end."""
     seats = seated([0, 1], (X[:-n_together], y[:-n_together]))
-    seats.sit(2, brought)
+    sit(seats, [2], **brought)
     seats.add(seen(X[-n_together:], y[-n_together:], [0, 1, 2]))
     return seats.completed()
 
@@ -284,16 +289,16 @@ def with_a_newcomer(X, y, brought, n_together):
 @pytest.mark.parametrize("behind", [(40.0, 40.0, 40.0), (40.0, 0.0, 30.0), (0.0, 25.0, 5.0)])
 def test_a_newcomer_that_tells_what_is_so_changes_nothing_however_much_is_behind_each_word(behind):
     X, y = correlated(n=300, d=3, seed=5)
-    without = with_a_newcomer(X, y, NOTHING, 40)
+    without = with_a_newcomer(X, y, 40)
     target, *among = without.covariance[3]  # of the newcomer with the target, and with the seats
     beta = np.linalg.solve(without.covariance[1:3, 1:3], without.covariance[0, 1:3])
 
     own = without.covariance
     beyond = own[3, 3] - own[3, :3] @ np.linalg.solve(own[:3, :3], own[:3, 3])
-    about = {0: (among[0], behind[1]), 1: (among[1], behind[2])}
-    so = Brought(behind[0], beyond, target - beta @ among[:2], about)
+    with_residual, with_seats = (target - beta @ among[:2], behind[0]), zip(among[:2], behind[1:], strict=True)
+    told_so = with_a_newcomer(X, y, 40, with_residual=with_residual, with_seats=with_seats, beyond=beyond)
 
-    np.testing.assert_allclose(with_a_newcomer(X, y, so, 40).covariance, without.covariance, rtol=0.02)
+    np.testing.assert_allclose(told_so.covariance, without.covariance, rtol=0.02)
 
 
 @pytest.mark.parametrize("n_together", [20, 60, 150])
@@ -303,7 +308,7 @@ def test_a_rare_event_that_has_not_come_since_it_sat_down_keeps_a_sensible_coeff
     X = np.column_stack([rng.normal(size=(300, 2)), np.zeros(300)])
     y = X[:, 0] + 0.1 * rng.normal(size=300)
 
-    C = with_a_newcomer(X, y, Brought(100.0, 0.01, 0.01, {}), n_together).covariance
+    C = with_a_newcomer(X, y, n_together, with_residual=(0.01, 100.0), beyond=0.01).covariance
 
     coef = np.linalg.solve(C[1:, 1:], C[0, 1:])
     np.testing.assert_allclose(coef[:2], [1.0, 0.0], atol=0.1)
@@ -312,11 +317,11 @@ def test_a_rare_event_that_has_not_come_since_it_sat_down_keeps_a_sensible_coeff
 
 def test_what_a_newcomer_brought_counts_at_first_and_is_forgotten_once_it_was_seen_twice_as_often():
     X, y = correlated(n=300, d=3, seed=5)
-    brought = Brought(50.0, 1.0, 10.0, {0: (5.0, 50.0)})
+    brought = {"with_residual": (10.0, 50.0), "with_seats": [(5.0, 50.0)], "beyond": 1.0}
 
     for n_together, counts in ((20, True), (50, True), (99, True), (100, False), (200, False)):
-        with_it = with_a_newcomer(X, y, brought, n_together).covariance
-        without = with_a_newcomer(X, y, NOTHING, n_together).covariance
+        with_it = with_a_newcomer(X, y, n_together, **brought).covariance
+        without = with_a_newcomer(X, y, n_together).covariance
         assert np.allclose(with_it, without, rtol=1e-9) != counts
 
 
@@ -334,7 +339,7 @@ def test_there_are_never_more_epochs_than_allowed_and_the_newest_is_never_joined
     rng = np.random.default_rng(0)
     seats = Seats()
     for j in range(40):
-        seats.sit(j, NOTHING)
+        sit(seats, [j])
         X = rng.normal(size=(5, 40))
         seats.add(seen(X, X[:, 0], range(40)))
         seats.completed()
@@ -909,7 +914,7 @@ def test_memory_does_not_grow_with_the_number_of_examples():
 
     arrays = [each for each in vars(hunt.evidence).values() if isinstance(each, np.ndarray)]
     numbers = sum(each.size for each in arrays if each.base is None)
-    assert numbers <= 200 * (4 * 20 + 11) + 20
+    assert numbers <= 200 * (4 * 20 + 12) + 20
     assert len(hunt.seats.epochs) <= MAX_EPOCHS
 
 

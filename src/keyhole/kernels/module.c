@@ -11,6 +11,7 @@ KERNEL(scores);
 KERNEL(stand);
 KERNEL(tails);
 KERNEL(usual_correlation);
+KERNEL(sweep);
 KERNEL(settle);
 KERNEL(t_values);
 KERNEL(extend);
@@ -28,6 +29,7 @@ static PyMethodDef methods[] = {
     ENTRY(stand),
     ENTRY(tails),
     ENTRY(usual_correlation),
+    ENTRY(sweep),
     ENTRY(settle),
     ENTRY(t_values),
     ENTRY(extend),

@@ -223,21 +223,34 @@ KERNEL(scores)
     Py_RETURN_NONE;
 }
 
-/* stand(attributes, score, noise, beyond, information, examples, means, optimism, rounding, explains, z, error, reach)
+/* `doubt_about`, of one attribute. */
+static double doubt_about(double z, double error, double share, double unit)
+{
+    double r = smaller(larger(error / unit, 1e-100), 1e100), slab = 1.0 / (1.0 + r * r);
+    z = smaller(larger(z, -1e100), 1e100);
+    double variance = r * r * slab, mean = z * r * slab;
+    double odds = share / (1.0 - share) * sqrt(variance) * exp(smaller(0.5 * z * z * slab, 300.0));
+    double likely = odds / (1.0 + odds), unlikely = 1.0 / (1.0 + odds);
+    return unit * sqrt(likely * (variance + unlikely * mean * mean));
+}
+
+/* stand(attributes, score, noise, beyond, information, examples, means, share, effect, rounding, explains, z, error,
+ *       doubt)
  *
  * `Standings._update`. The first four are of the same attributes, what follows is of all. */
 KERNEL(stand)
 {
     (void)self;
-    if (!enough(n_args, 13)) return NULL;
+    if (!enough(n_args, 14)) return NULL;
     Py_ssize_t m = size_of(args[0]), d = size_of(args[4]);
     if (m < 0 || d < 0) return NULL;
     const int64_t *a = whole(args[0], m);
     const double *score = in(args[1], m), *noise = in(args[2], m), *beyond = in(args[3], m);
     const double *information = in(args[4], d), *examples = in(args[5], d), *means = in(args[6], d);
-    double optimism = PyFloat_AsDouble(args[7]), rounding = PyFloat_AsDouble(args[8]), explains = PyFloat_AsDouble(args[9]);
-    double *z = out(args[10], d), *error = out(args[11], d), *reach = out(args[12], d);
-    if (!a || !score || !noise || !beyond || !information || !examples || !means || !z || !error || !reach
+    double share = PyFloat_AsDouble(args[7]), unit_of_effects = larger(sqrt(PyFloat_AsDouble(args[8])), TINY);
+    double rounding = PyFloat_AsDouble(args[9]), explains = PyFloat_AsDouble(args[10]);
+    double *z = out(args[11], d), *error = out(args[12], d), *doubt = out(args[13], d);
+    if (!a || !score || !noise || !beyond || !information || !examples || !means || !z || !error || !doubt
         || PyErr_Occurred() || !within(a, m, d))
         return NULL;
     for (Py_ssize_t t = 0; t < m; t++) {
@@ -245,12 +258,12 @@ KERNEL(stand)
         double root = sqrt(noise[t]), unit = larger(information[j] * sqrt(beyond[t]), TINY), least = rounding * means[j];
         z[j] = score[t] / larger(root, TINY);
         error[j] = root / unit;
-        reach[j] = (fabs(score[t]) + optimism * root) / unit;
+        doubt[j] = doubt_about(z[j], error[j], share, unit_of_effects);
         if (unit <= TINY || beyond[t] <= least * least) {
             z[j] = error[j] = 0.0;
-            reach[j] = explains / larger(examples[j], 1.0);
+            doubt[j] = explains / larger(examples[j], 1.0);
         }
-        if (information[j] <= 0) reach[j] = INFINITY;
+        if (information[j] <= 0) doubt[j] = INFINITY;
     }
     Py_RETURN_NONE;
 }

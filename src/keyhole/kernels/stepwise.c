@@ -65,6 +65,21 @@ WIDE static void flip(double *swept, Py_ssize_t p1, Py_ssize_t i, double *column
     swept[at * p1 + at] = -1.0 / pivot;
 }
 
+/* sweep(A, k): `sweep`, in place. */
+KERNEL(sweep)
+{
+    (void)self;
+    if (!enough(n_args, 2)) return NULL;
+    Py_ssize_t k = PyLong_AsSsize_t(args[1]), p1 = (Py_ssize_t)sqrt((double)size_of(args[0]));
+    double *A = out(args[0], p1 * p1), *column = A ? PyMem_Malloc((size_t)p1 * sizeof(double)) : NULL;
+    if (!A || PyErr_Occurred()) return PyMem_Free(column), NULL;
+    if (!column) return PyErr_NoMemory();
+    if (k < 0 || k >= p1) return PyMem_Free(column), PyErr_Format(PyExc_ValueError, "there are only %zd.", p1);
+    flip(A, p1, k - 1, column);
+    PyMem_Free(column);
+    Py_RETURN_NONE;
+}
+
 /* settle(places, drop, add, swept, inside, varies, behind, inflation, degrees, unseen, floor, t)
  *
  * `Stepwise.settle`, from the seats at `places`. */

@@ -12,19 +12,21 @@ EARLY_BLOCK = 20
 BLOCK_INFORMATION = 0.25
 #: This share of all attributes may be scouted, block after block, before they are ranked anew.
 ROUND_SHARE = 0.1
-#: Decisions are taken when there are this many times as many examples as at the last.
-DECIDE_EVERY = 1.05
+#: Decisions are taken after so many examples, ...
+DECIDE_AFTER = 50
+#: ... but not before they are this share of all, nor after they are that, ...
+SOONEST, LATEST = 0.02, 0.05
+#: ... at which it stays while the published attributes have not changed since there were this share of the examples.
+CALM = 0.7
 
 #: When another thousand examples cannot gain more than this share of the error, there is no hurry any more, unless the
 #: run is to stop by itself and has not come to that yet:
 SETTLED = 0.015
 #: blocks may be this share of the examples so far,
 SETTLED_BLOCK_SHARE = 0.08
-#: and decisions are taken when there are this many times as many.
-SETTLED_DECIDE_EVERY = 1.25
+#: and decisions are taken when there are this share more.
+SETTLED_LATEST = 0.25
 
-#: Standard errors of optimism when scouts are ranked.
-OPTIMISM = 0.7
 #: A score of more standard errors than this earns a seat; in wide tables it takes more, so that by chance there are
 #: never more than so many who earn one.
 Z_SEAT, FLUKES = 2.25, 12
@@ -35,7 +37,7 @@ T_ADD, T_DROP = 3.0, 2.0
 #: A seat with less than this that is not in the core is given up.
 T_LEAVE = 1.5
 #: Where the predictor is full, a member of the core that is in it counts for so many times as much, and who would take
-#: the place for a standard error less than it seems to be worth: it was chosen for what it seems.
+#: the place for two standard errors less than it seems to be worth: it was chosen for what it seems.
 INCUMBENT = 2.0
 #: A member with more than this is there for good.
 T_CLEAR = 5.0

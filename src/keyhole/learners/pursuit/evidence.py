@@ -47,6 +47,7 @@ class Evidence:
         self.total = Sums(*self._sums, *self._pairs)
         self._seats = np.zeros(0, dtype=np.int64)  # by row
         self._row: dict[int, int] = {}  # of each seat
+        self._seated = np.zeros(n_attributes, dtype=bool)
         self._n = 0
         self._target_mean = 0.0
         self._prior = Prior(0.0, LARGEST_PRIOR)
@@ -118,11 +119,12 @@ class Evidence:
             table[new, self._seats] = table[:new, j]
         residual[new] = 0.0
         self._seats = np.append(self._seats, j)
-        self._row[j] = new
+        self._row[j], self._seated[j] = new, True
 
     def close(self, j: int) -> None:
         """Give the row of seat j away, to the last."""
         row, last = self._row.pop(j), self._seats.size - 1
+        self._seated[j] = False
         self._pairs[:, row] = self._pairs[:, last]
         self._seats[row] = self._seats[last]
         if row < last:
@@ -141,13 +143,14 @@ class Evidence:
 
         While the core was not there, what an attribute has in common with it was noise. Where that is most of its
         variance, a look that shows the core says more than several that did not, and would drown among them. What is
-        known now stays as it is; this is about how much is made of what comes.
+        known now stays as it is; this is about how much is made of what comes. The seats themselves are judged by what
+        they show together, and what they have in common with a core that they are part of is not noise.
         """
-        if np.minimum.reduce(scores.worth) >= STALE:
+        if np.minimum.reduce(scores.worth, where=~self._seated[some], initial=1.0) >= STALE:
             return
         total = self.total
         worth = np.maximum(scores.worth, LEAST * total.information[some] / np.maximum(total.noise[some], TINY))
-        stale = (worth < STALE) & (total.squares[some] > 0)
+        stale = (worth < STALE) & (total.squares[some] > 0) & ~self._seated[some]
         if np.count_nonzero(stale):
             at, by = some[stale], worth[stale]
             self._sums[:, at] *= by**_POWERS

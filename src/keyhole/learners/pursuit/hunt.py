@@ -14,19 +14,22 @@ from keyhole.learners.pursuit.budget import Budget
 from keyhole.learners.pursuit.constants import (
     BLOCK_INFORMATION,
     BLOCK_SHARE,
-    DECIDE_EVERY,
+    CALM,
+    DECIDE_AFTER,
     EARLY_BLOCK,
     FIRST_BLOCK,
     FLUKES,
     INCUMBENT,
+    LATEST,
     LIKELY,
     NO_VARIANCE,
     PROVED,
     ROUND_SHARE,
     SETTLED,
     SETTLED_BLOCK_SHARE,
-    SETTLED_DECIDE_EVERY,
+    SETTLED_LATEST,
     SMALL_BLOCK,
+    SOONEST,
     T_CLEAR,
     T_LEAVE,
     T_LIKELY,
@@ -42,7 +45,7 @@ from keyhole.learners.pursuit.publication import Publication
 from keyhole.learners.pursuit.scores import Scores
 from keyhole.learners.pursuit.seats import Brought, Seats
 from keyhole.learners.pursuit.seen import Seen
-from keyhole.learners.pursuit.standings import Standings
+from keyhole.learners.pursuit.standings import Expected, Standings
 from keyhole.learners.pursuit.stepwise import Stepwise
 from keyhole.predictor import Predictor
 from keyhole.statistics import FitMoments
@@ -108,11 +111,11 @@ class Hunt:
     def choose(self) -> tuple[list[Ints], int]:
         """For each of the next blocks, the seats, what the published predictor needs, and scouts; and for how long.
 
-        The scouts are those with the farthest reach. What a block says about its own does not change how the others
-        rank, so several blocks are chosen at once, as long as they leave most attributes for another time.
+        The scouts are those about whom there is most doubt. What a block says about its own does not change how the
+        others rank, so several blocks are chosen at once, as long as they leave most attributes for another time.
         """
         always = self._always()
-        rank = self._standings.reach.copy()
+        rank = self._standings.doubt.copy()
         if np.maximum.reduce(rank) == np.inf:
             unseen = rank == np.inf
             rank[unseen] = 1e290 * (1.0 + self._order[unseen])
@@ -189,8 +192,15 @@ class Hunt:
     def _score(self, some: Ints) -> Scores:
         """Bring the standings of some attributes up to date."""
         scores = self.evidence.scores(some, self.core)
-        self._standings.update(some, scores, self.evidence, self._residual_variance)
+        self._standings.update(some, scores, self.evidence, self._expected(), self._residual_variance)
         return scores
+
+    def _expected(self) -> Expected:
+        """As many attributes matter as the predictor may have; they do as much as the core, or explain all there is."""
+        k = len(self.core.members)
+        s = k + 1 if self._s is None else self._s
+        effect = float(self.core.theta**2 @ self.core.variance) / k if k else self._residual_variance / s
+        return Expected(min(s / self._d, 0.5), effect)
 
     # Deciding
 
@@ -212,7 +222,14 @@ class Hunt:
         self._reseat(gone)
         self._propose()
         self._gain = None
-        self._decide_at = (SETTLED_DECIDE_EVERY if self.settled() else DECIDE_EVERY) * self.n
+        self._decide_at = self.n + self._until_next_decision()
+
+    def _until_next_decision(self) -> float:
+        if self.settled():
+            return SETTLED_LATEST * self.n
+        if self._publication.stable(self.n, CALM):
+            return LATEST * self.n
+        return max(SOONEST * self.n, min(DECIDE_AFTER, LATEST * self.n))
 
     def _be_honest_about_the_residual(self) -> None:
         """Its variance is never taken to be less than new examples showed."""
@@ -280,24 +297,23 @@ class Hunt:
         if newcomers and ends_the_search and z[newcomers[-1]] <= Z_LAST:
             newcomers.pop()  # it would take the last look, and none were left for scouts
         if newcomers:
-            scores = self.evidence.scores(np.array(newcomers), self.core)
-            for i, j in enumerate(newcomers):
-                self._sit(j, i, scores)
+            self._sit(newcomers)
 
-    def _sit(self, j: int, i: int, scores: Scores) -> None:
-        """Attribute j, the i-th of the scores, takes a seat and brings what it has shown as a scout."""
-        evidence, core = self.evidence, self.core
-        information = float(evidence.total.information[j])
-        examples = information**2 * float(scores.beyond[i] / scores.noise[i]) * self._residual_variance
-        at = evidence.rows(core.members)
-        together = np.minimum(evidence.total.together[at, j], examples)
-        with_seat = dict(
-            zip(core.members, zip(scores.covariance[:, i].tolist(), together.tolist(), strict=True), strict=True)
-        )
-        evidence.open(j)
-        brought = Brought(examples, float(scores.beyond[i]), float(scores.score[i]) / information, with_seat)
-        self.seats.sit(j, brought)
-        self._standings.seated_at[j] = self.n
+    def _sit(self, newcomers: list[int]) -> None:
+        """They take seats, and bring what they have shown as scouts."""
+        evidence, core, at = self.evidence, self.core, np.array(newcomers)
+        scores, information = evidence.scores(at, core), evidence.total.information[at]
+        examples = information**2 * (scores.beyond / scores.noise) * self._residual_variance
+        told, told_by = np.zeros((2, at.size, len(self.seats.members) + 1))
+        told[:, 0], told_by[:, 0] = scores.score / information, examples
+        if core.members:
+            places = [self.seats.members.index(j) + 1 for j in core.members]
+            together = evidence.total.together[evidence.rows(core.members)[:, None], at]
+            told[:, places], told_by[:, places] = scores.covariance.T, np.minimum(together, examples).T
+        self.seats.sit(newcomers, Brought(told, told_by, scores.beyond))
+        for j in newcomers:
+            evidence.open(j)
+            self._standings.seated_at[j] = self.n
 
     def _propose(self) -> None:
         """The best of the core stands as candidate, with the best of the other seats if there is room."""
@@ -347,7 +363,7 @@ class Hunt:
         incumbent = np.array([j in published for j in fit.members], dtype=bool)
         credit = np.where(fit.inside, INCUMBENT, 1.0)
         fit.fill(len(fit.members), published)
-        less = 1.0 - 1.0 / np.maximum(np.abs(fit.t()), 1.01)  # by a standard error
+        less = np.maximum(1.0 - 2.0 / np.maximum(np.abs(fit.t()), TINY), 0.1)  # by two standard errors
         fit.trim(lambda left: len(left) <= most, np.where(incumbent, credit, less**2))
 
     def _sure(self, fit: Stepwise) -> NDArray[np.bool_]:

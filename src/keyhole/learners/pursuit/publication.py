@@ -38,9 +38,9 @@ class Publication:
             self._publish(self._candidate, n)
             self._candidate = None
 
-    def stable(self, n: int) -> bool:
-        """Whether the support has been the same for long, and no other is waiting."""
-        return self._support_since <= STABLE * n and not self._others_wait
+    def stable(self, n: int, since: float = STABLE) -> bool:
+        """Whether the support has been the same since there were this share of n examples, and no other is waiting."""
+        return self._support_since <= since * n and not self._others_wait
 
     def _publish(self, candidate: Predictor, n: int) -> None:
         if self._others_wait:

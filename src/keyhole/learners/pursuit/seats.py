@@ -23,12 +23,11 @@ _THE_LAST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, eq=False)
 class Brought:
-    """What a newcomer learned while it was scouted, as if from so many matched examples."""
+    """What newcomers (a row each) learned while they were scouted, as if from so many matched examples."""
 
-    examples: float
-    beyond: float  # its variance beyond its regression on the core
-    with_residual: float  # its covariance with the residual of the core
-    with_seat: dict[int, tuple[float, float]]  # covariance with a member of the core, and the examples behind it
+    told: Floats  # covariances: with the residual of the core, then with every seat
+    told_by: Floats  # the examples behind them; none where a seat is not in the core
+    beyond: Floats  # the variance of each beyond its regression on the core
 
 
 class Seats:
@@ -51,15 +50,13 @@ class Seats:
         else:
             self.epochs.append(moments.on(places))
 
-    def sit(self, j: int, brought: Brought) -> None:
-        """Attribute j takes a seat; from the next block on it is looked at in every example."""
-        about = [(brought.with_residual, brought.examples)]
-        about += [brought.with_seat.get(i, (0.0, 0.0)) for i in self.members]
-        told, told_by = np.array(about).T
-        self._told, self._told_by = _with_row(self._told, told), _with_row(self._told_by, told_by)
-        self._beyond = np.append(self._beyond, brought.beyond)
-        self.members.append(j)
-        self._columns = np.append(self._columns, j)
+    def sit(self, newcomers: Sequence[int], brought: Brought) -> None:
+        """They take seats; from the next block on they are looked at in every example."""
+        self._told = _with_rows(self._told, brought.told)
+        self._told_by = _with_rows(self._told_by, brought.told_by)
+        self._beyond = np.concatenate((self._beyond, brought.beyond))
+        self.members = [*self.members, *newcomers]
+        self._columns = np.concatenate((self._columns, newcomers))
 
     def leave(self, some: Sequence[int]) -> None:
         """Some attributes give up their seats; what they showed is kept as pooled evidence elsewhere."""
@@ -117,8 +114,9 @@ def _join(sums: MomentSums, later: MomentSums) -> MomentSums:
     return sums.joined(later, np.arange(sums.mean.size))
 
 
-def _with_row(table: Floats, row: Floats) -> Floats:
-    """A table with one more row, and a column for it that nobody has anything in yet."""
-    larger = np.zeros((len(table) + 1, row.size + 1))
-    larger[:-1, :-1], larger[-1, :-1] = table, row
+def _with_rows(table: Floats, rows: Floats) -> Floats:
+    """A table with more rows, and columns for them that nobody has anything in yet."""
+    size = len(table) + len(rows)
+    larger = np.zeros((size, size + 1))
+    larger[: len(table), : len(table) + 1], larger[len(table) :, : len(table) + 1] = table, rows
     return larger

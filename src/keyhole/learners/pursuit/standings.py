@@ -1,12 +1,21 @@
 """How every attribute stood when it was last scored, and since when it has been where it is."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from keyhole import kernels
-from keyhole.arrays import Ints
-from keyhole.learners.pursuit.constants import OPTIMISM, ROUNDING, TINY
+from keyhole.arrays import Floats, Ints
+from keyhole.learners.pursuit.constants import ROUNDING, TINY
 from keyhole.learners.pursuit.evidence import Evidence
 from keyhole.learners.pursuit.scores import Scores
+
+
+class Expected(NamedTuple):
+    """What is thought of an attribute before its score is looked at."""
+
+    share: float  # of all attributes that matter
+    effect: float  # of the target's variance, that one of those explains on average
 
 
 class Standings:
@@ -14,35 +23,59 @@ class Standings:
 
     def __init__(self, n_attributes: int) -> None:
         self.z = np.zeros(n_attributes)  # the score in standard errors
-        # A standard error, in units of the standard deviation that the attribute would explain, and an optimistic
-        # estimate of that; infinite for one never seen.
-        self.error, self.reach = np.zeros(n_attributes), np.full(n_attributes, np.inf)
+        # A standard error, in units of the standard deviation that the attribute would explain, and in the same units
+        # how much doubt there is about that; infinite for one never seen.
+        self.error, self.doubt = np.zeros(n_attributes), np.full(n_attributes, np.inf)
         self.seated_at: dict[int, int] = {}
         self.core_since: dict[int, int] = {}
 
-    def update(self, some: Ints, scores: Scores, evidence: Evidence, residual_variance: float) -> None:
+    def update(
+        self, some: Ints, scores: Scores, evidence: Evidence, expected: Expected, residual_variance: float
+    ) -> None:
         """Bring some attributes up to date.
 
         What never varied in m looks varies in less than 3/m of the examples (the rule of three), and will hardly
         explain more than this share. So constants take ever less of the looks, but a rare event is not missed.
         """
-        explains = 3.0 * float(np.sqrt(residual_variance))  # by somebody who varied once, over all looks
+        # By somebody who varied once, over all looks, and is one of those that matter.
+        explains = 3.0 * expected.share * float(np.sqrt(residual_variance))
         if kernels.compiled is None:
-            self._update(some, scores, evidence, explains)
+            self._update(some, scores, evidence, expected, explains)
         else:
             told = some, scores.score, scores.noise, scores.beyond
             known = evidence.total.information, evidence.examples, evidence.means
-            kernels.compiled.stand(*told, *known, OPTIMISM, ROUNDING, explains, self.z, self.error, self.reach)
+            kernels.compiled.stand(*told, *known, *expected, ROUNDING, explains, self.z, self.error, self.doubt)
 
-    def _update(self, some: Ints, scores: Scores, evidence: Evidence, explains: float) -> None:
+    def _update(self, some: Ints, scores: Scores, evidence: Evidence, expected: Expected, explains: float) -> None:
         """The same in numpy."""
         error, information = np.sqrt(scores.noise), evidence.total.information[some]
         unit = np.maximum(information * np.sqrt(scores.beyond), TINY)
-        z, reach = scores.score / np.maximum(error, TINY), (np.abs(scores.score) + OPTIMISM * error) / unit
+        z = scores.score / np.maximum(error, TINY)
         error /= unit
         # A constant such as 7.3 has the spread that rounding gives it.
         silent = (unit <= TINY) | (scores.beyond <= (ROUNDING * evidence.means[some]) ** 2)
         z[silent] = error[silent] = 0.0
-        reach[silent] = explains / np.maximum(evidence.examples[some][silent], 1.0)
-        reach[information <= 0] = np.inf  # never looked at, or only while the target was constant
-        self.z[some], self.error[some], self.reach[some] = z, error, reach
+        doubt = doubt_about(z, error, expected)
+        doubt[silent] = explains / np.maximum(evidence.examples[some][silent], 1.0)
+        doubt[information <= 0] = np.inf  # never looked at, or only while the target was constant
+        self.z[some], self.error[some], self.doubt[some] = z, error, doubt
+
+
+def doubt_about(z: Floats, error: Floats, expected: Expected) -> Floats:
+    """The posterior standard deviation of effects that were measured with this error, as so many standard errors.
+
+    Beforehand, an effect is zero or, with a probability of ``expected.share``, normal with a variance of
+    ``expected.effect``. Who hardly matters is as little in doubt as who clearly does: a look is for those in between.
+
+    >>> doubt_about(np.array([0.0, 3.0, 9.0]), np.full(3, 0.1), Expected(share=0.05, effect=1.0)).round(3)
+    array([0.007, 0.148, 0.1  ])
+    """
+    unit = max(float(np.sqrt(expected.effect)), TINY)
+    z, r = np.clip(z, -1e100, 1e100), np.clip(error / unit, 1e-100, 1e100)
+    slab = 1.0 / (1.0 + r * r)  # what is left of a measured effect, if it is one
+    variance, mean = r * r * slab, z * r * slab  # in the units of effects
+    odds = expected.share / (1.0 - expected.share) * np.sqrt(variance)
+    odds *= np.exp(np.minimum(0.5 * z * z * slab, 300.0))
+    likely, unlikely = odds / (1.0 + odds), 1.0 / (1.0 + odds)
+    doubt: Floats = unit * np.sqrt(likely * (variance + unlikely * mean * mean))
+    return doubt
