@@ -14,7 +14,7 @@ from keyhole.learners.pursuit.completion import Completion
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.pursuit.standings import Expected, Standings
-from keyhole.learners.pursuit.stepwise import Stepwise
+from keyhole.learners.pursuit.stepwise import Stepwise, sweep
 from keyhole.query import Block
 from keyhole.statistics import FitMoments, Moments, ResidualSquares
 
@@ -263,6 +263,28 @@ def test_stepwise_regression_settles_where_it_does_in_numpy(seed):
         expected_t = expected.t()
     close(found.t(), expected_t, rtol=1e-6)
     close(found.coefficients()[0], expected.coefficients()[0], rtol=1e-6)
+
+
+@needs_kernels
+@pytest.mark.parametrize("k", range(5))
+def test_sweeping_is_the_same_as_in_numpy(k):
+    X = np.random.default_rng(k).normal(size=(40, 5))
+
+    def work():
+        A = X.T @ X
+        sweep(A, k)
+        sweep(A, (k + 1) % 5)
+        return A
+
+    found, expected = both_ways(work)
+    close(found, expected)
+
+
+@needs_kernels
+@pytest.mark.parametrize("k", [-1, 3])
+def test_a_variable_that_is_not_there_is_not_swept(k):
+    with pytest.raises(ValueError, match="there are only 3"):
+        kernels.compiled.sweep(np.eye(3), k)
 
 
 @needs_kernels

@@ -247,7 +247,7 @@ KERNEL(stand)
     const int64_t *a = whole(args[0], m);
     const double *score = in(args[1], m), *noise = in(args[2], m), *beyond = in(args[3], m);
     const double *information = in(args[4], d), *examples = in(args[5], d), *means = in(args[6], d);
-    double share = PyFloat_AsDouble(args[7]), unit_of_effects = larger(sqrt(PyFloat_AsDouble(args[8])), TINY);
+    double share = PyFloat_AsDouble(args[7]), unit_of_effects = larger(sqrt(PyFloat_AsDouble(args[8])), 1e-150);
     double rounding = PyFloat_AsDouble(args[9]), explains = PyFloat_AsDouble(args[10]);
     double *z = out(args[11], d), *error = out(args[12], d), *doubt = out(args[13], d);
     if (!a || !score || !noise || !beyond || !information || !examples || !means || !z || !error || !doubt

@@ -37,8 +37,8 @@ class Standings:
         What never varied in m looks varies in less than 3/m of the examples (the rule of three), and will hardly
         explain more than this share. So constants take ever less of the looks, but a rare event is not missed.
         """
-        # By somebody who varied once, over all looks, and is one of those that matter.
-        explains = 3.0 * expected.share * float(np.sqrt(residual_variance))
+        # By somebody who varied once, over all looks. The others are in doubt by the root of what is likely, too.
+        explains = 3.0 * float(np.sqrt(expected.share * residual_variance))
         if kernels.compiled is None:
             self._update(some, scores, evidence, expected, explains)
         else:
@@ -70,7 +70,7 @@ def doubt_about(z: Floats, error: Floats, expected: Expected) -> Floats:
     >>> doubt_about(np.array([0.0, 3.0, 9.0]), np.full(3, 0.1), Expected(share=0.05, effect=1.0)).round(3)
     array([0.007, 0.148, 0.1  ])
     """
-    unit = max(float(np.sqrt(expected.effect)), TINY)
+    unit = max(float(np.sqrt(expected.effect)), 1e-150)
     z, r = np.clip(z, -1e100, 1e100), np.clip(error / unit, 1e-100, 1e100)
     slab = 1.0 / (1.0 + r * r)  # what is left of a measured effect, if it is one
     variance, mean = r * r * slab, z * r * slab  # in the units of effects
