@@ -2,8 +2,8 @@
 
 An attribute is unseen, scouted, seated, in the core, or published:
 
-* **Scouts.** The free looks of every block go to the attributes that could still matter most: those with the largest
-  optimistic estimate of how much of the target they would explain beyond the core. What they show is kept for ever.
+* **Scouts.** The free looks of every block go to the attributes about whom there is most doubt: those for which what
+  they would explain beyond the core has the largest posterior variance. What they show is kept for ever.
 * **Seats.** An attribute whose score stands out takes a seat: from then on it is looked at in every example, together
   with all other seats, so that seats are compared on matched evidence.
 * **Core.** Stepwise least squares among the seats picks the model. Who lost on matched evidence leaves its seat.
