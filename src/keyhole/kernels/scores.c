@@ -61,10 +61,15 @@ WIDE static void covariances(const Tile *tile, const Core *core, double *c, doub
     }
     multiply(core->on_others, core->k, c, room);
     for (Py_ssize_t i = 0; i < core->k; i++) {
-        double by = core->usual * sqrt(core->variance[i]);
+        const double *together = tile->pairs[TOGETHER] + i * TILE;
+        double root = sqrt(core->variance[i]);
 #pragma omp simd
-        for (Py_ssize_t t = 0; t < TILE; t++)
-            c[i * TILE + t] += room[i * TILE + t] * share[i * TILE + t] + by * tile->spread[t];
+        for (Py_ssize_t t = 0; t < TILE; t++) {
+            double unit = root * tile->spread[t], suggested = room[i * TILE + t] * share[i * TILE + t];
+            double r = suggested / (unit + TINY);
+            c[i * TILE + t] += suggested + core->usual * unit;
+            behind[i * TILE + t] = smaller(behind[i * TILE + t], together[t] + 1.0 / (r * r + TINY));
+        }
     }
 }
 

@@ -138,14 +138,14 @@ def _covariance(sums: Sums, core: Beside, prior: Prior) -> tuple[Floats, Floats]
     """Covariances with the members, and the examples behind them: at face value when visibly unusual, else shrunk.
 
     What they are shrunk to is what is usual, and what the other members of the core suggest: of two that go along with
-    the same third, it is expected that they go along with each other.
+    the same third, it is expected that they go along with each other. That is a guess, and as uncertain as it is large.
     """
     unit = np.sqrt(core.variance)[:, None] * np.sqrt(sums.variance())
     c = sums.products / (sums.both + TINY)
     usual = prior.mean * unit
     c -= usual
     unit += TINY
-    t = np.divide(c, unit, out=unit)
+    t = c / unit
     t *= t
     t *= sums.together
     pseudo = np.where(t > VISIBLE_T2, 0.0, prior.examples)
@@ -161,6 +161,8 @@ def _covariance(sums: Sums, core: Beside, prior: Prior) -> tuple[Floats, Floats]
     np.subtract(1.0, share, out=share)
     expected *= share
     c += expected
+    suggested = np.square(expected / unit, out=expected)
+    np.minimum(behind, sums.together + 1.0 / (suggested + TINY), out=behind)
     c += usual
     return c, behind
 
