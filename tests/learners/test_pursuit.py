@@ -457,6 +457,28 @@ def test_who_was_never_seen_with_a_member_is_expected_to_go_along_with_it_as_the
     assert abs(scores.score[0] / evidence.total.information[3]) < 0.1  # it does not matter; with 0 in this place, 0.5
 
 
+def test_a_covariance_that_is_only_guessed_is_as_uncertain_as_it_is_large():
+    """Neighbours go along. Attribute 1 was seen with 0, never with 2, of which it knows more than 0 tells."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(4_000, 3))
+    for j in (1, 2):
+        X[:, j] = 0.8 * X[:, j - 1] + 0.6 * X[:, j]
+    theta = np.array([0.5, -1.0])
+    y = X[:, [0, 2]] @ theta + rng.normal(size=4_000)
+    evidence = Evidence(3, 3)
+    evidence.open(0)
+    evidence.add(seen(X[:2_000], y[:2_000], [0, 1]), weight=1.0)
+    evidence.open(2)
+    evidence.add(seen(X[2_000:], y[2_000:], [0, 2]), weight=1.0)
+    C = np.cov(X[:, [0, 2]].T)
+
+    scores = evidence.scores(np.array([1]), Core([0, 2], theta, 0.0, C.diagonal().copy(), np.linalg.inv(C)))
+
+    assert scores.covariance[1, 0] == pytest.approx(0.8 * 0.64, abs=0.1)  # it is 0.8
+    assert abs(scores.score[0]) > 200  # it does not matter, and seems to
+    assert abs(scores.score[0]) < 2 * np.sqrt(scores.noise[0])  # but not for certain
+
+
 def of_one_factor(n, d, rng, *, own):
     """Attributes of unit variance, of which the share ``own`` is theirs alone and the rest is common to all."""
     return np.sqrt(own) * rng.normal(size=(n, d)) + np.sqrt(1 - own) * rng.normal(size=(n, 1))
