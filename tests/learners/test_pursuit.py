@@ -609,19 +609,21 @@ def test_nothing_is_expected_where_correlations_differ_more_than_they_agree(sign
     np.testing.assert_allclose(after_the_prior(X, (3, 30, 60), 11)[1:], 0.0, atol=0.05)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_attributes_are_found_whose_effects_cancel_in_what_all_have_in_common(seed):
+def test_attributes_are_found_whose_effects_cancel_in_what_all_have_in_common():
     """Nobody goes along with the target: what is positive and what is negative share one strong factor."""
-    rng = np.random.default_rng(seed)
-    X = of_one_factor(10_000, 200, rng, own=0.1)
-    beta = np.zeros(200)
-    beta[rng.choice(200, 10, replace=False)] = np.repeat([-1.0, 1.0], 5)
-    y = X @ beta + rng.normal(size=10_000)
+    errors = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = of_one_factor(10_000, 200, rng, own=0.1)
+        beta = np.zeros(200)
+        beta[rng.choice(200, 10, replace=False)] = np.repeat([-1.0, 1.0], 5)
+        y = X @ beta + rng.normal(size=10_000)
 
-    result = kh.learn(kh.Pursuit(20, 10), kh.ArraySource(X[:8_000], y[:8_000]), progress=False)
+        predictor = kh.learn(kh.Pursuit(20, 10), kh.ArraySource(X[:8_000], y[:8_000]), progress=False).predictor
 
-    error = np.mean((y[8_000:] - result.predictor.predict(X[8_000:])) ** 2)
-    assert error < 0.7 * np.var(y[8_000:])  # the noise alone is half
+        errors.append(np.mean((y[8_000:] - predictor.predict(X[8_000:])) ** 2) / np.var(y[8_000:]))
+    assert np.median(errors) < 0.65  # the noise alone is half
+    assert max(errors) < 0.9
 
 
 def test_small_blocks_say_the_same_as_a_large_one():
