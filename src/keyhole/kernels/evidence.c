@@ -111,3 +111,36 @@ KERNEL(usual_correlation)
     double excess = (squared_t - (double)n_usual) / of_usual;
     return Py_BuildValue("(dd)", mean, smaller(1.0 / larger(excess, TINY), largest));
 }
+
+/* equations(seats, rows, usual, sums, pairs, A, b)
+ *
+ * `Evidence.equations`. `rows` are those of the seats in the tables `pairs`. */
+KERNEL(equations)
+{
+    (void)self;
+    if (!enough(n_args, 7)) return NULL;
+    Py_ssize_t k = size_of(args[0]), d = size_of(args[3]) / N_SUMS, table = size_of(args[4]) / N_TABLES;
+    double expected = PyFloat_AsDouble(args[2]);
+    if (PyErr_Occurred()) return NULL;
+    const int64_t *seats = whole(args[0], k), *rows = whole(args[1], k);
+    const double *sums = in(args[3], N_SUMS * d), *pairs = in(args[4], N_TABLES * table);
+    double *A = out(args[5], k * k), *b = out(args[6], k);
+    if (!seats || !rows || !sums || !pairs || !A || !b) return NULL;
+    if (!within(seats, k, d) || !within(rows, k, d ? table / d : 0)) return NULL;
+    for (Py_ssize_t i = 0; i < k; i++) {
+        const double *own = sums + seats[i];
+        double information = larger(own[INFORMATION * d], TINY);
+        double variance = own[SQUARES * d] / larger(own[LOOKS * d], 1.0);
+        for (Py_ssize_t o = 0; o < k; o++) {
+            const double *other = sums + seats[o], *cell = pairs + rows[o] * d + seats[i];
+            double products = cell[PRODUCTS * table], both = cell[BOTH * table];
+            double unit = sqrt(variance * (other[SQUARES * d] / larger(other[LOOKS * d], 1.0))) + TINY;
+            double c = products / (both + TINY), usual = expected * unit, r = (c - usual) / unit;
+            if (!(cell[TOGETHER * table] * r * r > VISIBLE_T2)) c = usual;
+            A[i * k + o] = (products + larger(information - both, 0.0) * c) / information;
+        }
+        A[i * k + i] = own[WEIGHTED_SQUARES * d] / larger(own[NOISE * d], TINY);
+        b[i] = own[WITH_TARGET * d] / information;
+    }
+    Py_RETURN_NONE;
+}

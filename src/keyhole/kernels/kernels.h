@@ -36,7 +36,7 @@
 
 /* As in pursuit/constants.py. */
 #define TINY 1e-300
-#define VISIBLE_T2 9.0
+#define VISIBLE_T2 16.0
 #define COPY 0.03
 
 /* The rows of the table of sums, in the order of `Sums` in pursuit/scores.py, and its tables with a row for each seat. */

@@ -11,6 +11,7 @@ KERNEL(scores);
 KERNEL(stand);
 KERNEL(tails);
 KERNEL(usual_correlation);
+KERNEL(equations);
 KERNEL(sweep);
 KERNEL(settle);
 KERNEL(t_values);
@@ -29,6 +30,7 @@ static PyMethodDef methods[] = {
     ENTRY(stand),
     ENTRY(tails),
     ENTRY(usual_correlation),
+    ENTRY(equations),
     ENTRY(sweep),
     ENTRY(settle),
     ENTRY(t_values),

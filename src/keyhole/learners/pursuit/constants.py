@@ -13,7 +13,7 @@ BLOCK_INFORMATION = 0.25
 #: This share of all attributes may be scouted, block after block, before they are ranked anew.
 ROUND_SHARE = 0.1
 #: Decisions are taken after so many examples, ...
-DECIDE_AFTER = 50
+DECIDE_AFTER = 75
 #: ... but not before they are this share of all, nor after they are that, ...
 SOONEST, LATEST = 0.02, 0.05
 #: ... at which it stays while the published attributes have not changed since there were this share of the examples.
@@ -29,7 +29,7 @@ SETTLED_LATEST = 0.25
 
 #: A score of more standard errors than this earns a seat; in wide tables it takes more, so that by chance there are
 #: never more than so many who earn one.
-Z_SEAT, FLUKES = 2.25, 12
+Z_SEAT, FLUKES = 2.0, 24
 #: It takes more than this to be given the last look of all, after which there are no scouts.
 Z_LAST = 4.0
 #: Matched t to enter the core, and to stay in it.
@@ -40,7 +40,7 @@ T_LEAVE = 1.5
 #: the place for two standard errors less than it seems to be worth: it was chosen for what it seems.
 INCUMBENT = 2.0
 #: A member with more than this is there for good.
-T_CLEAR = 5.0
+T_CLEAR = 4.0
 #: One with less must have more than this, ...
 T_LIKELY = 3.5
 #: ... and has to prove itself: this share of the examples behind it must have come since it sat down.
@@ -51,9 +51,9 @@ LIKELY = 0.5
 CORE_SHARE = 0.8
 
 #: A covariance is taken at face value when its squared t exceeds this, else shrunk.
-VISIBLE_T2 = 9.0
+VISIBLE_T2 = 16.0
 #: What is expected of one counts for at most so many examples.
-LARGEST_PRIOR = 1000.0
+LARGEST_PRIOR = 30000.0
 #: Where looks so far say less than this beside one of today, they count for less, ...
 STALE = 0.7
 #: ... but never for less than this, or nothing would be left of them when the core changes again.
@@ -66,6 +66,8 @@ COPY = 0.03
 WILD = 10.0
 #: What is unexpected in a target counts as at most so many.
 WILD_TARGET = 30.0
+#: Two estimates of the same coefficients may be apart by so many times what is expected by chance.
+SAME = 2.0
 #: How many epochs are kept apart before the least informative two are joined.
 MAX_EPOCHS = 24
 #: Two are joined all the same when that loses no more than this share of what is known about anybody.

@@ -213,5 +213,28 @@ class Evidence:
         score, noise, beyond, worth = result
         return Scores(score, noise, beyond, worth, covariance)
 
+    def equations(self, seats: Sequence[int]) -> tuple[Floats, Floats]:
+        """The normal equations A theta = b of some seats, each from all looks at its attribute, on average.
+
+        Where an attribute was looked at and another was not, the other adds to the target what both have in common.
+        That is what is usual, unless it is visibly something else. So A need not be symmetric.
+        """
+        at, rows, k = np.array(seats, dtype=np.int64), self.rows(seats), len(seats)
+        A, b = np.empty((k, k)), np.empty(k)
+        if kernels.compiled is not None:
+            kernels.compiled.equations(at, rows, self._prior.mean, self._sums, self._pairs, A, b)
+            return A, b
+        own, (products, both, together, _) = self._sums[:, at], self._pairs[:, rows[:, None], at].transpose(0, 2, 1)
+        information, noise = np.maximum(own[1], TINY), np.maximum(own[2], TINY)
+        variance = self._variance_of(at)
+        unit = np.sqrt(variance[:, None] * variance) + TINY
+        c, usual = products / (both + TINY), self._prior.mean * unit
+        visible = together * ((c - usual) / unit) ** 2 > VISIBLE_T2
+        unseen = np.maximum(information[:, None] - both, 0.0)
+        A[:] = (products + unseen * np.where(visible, c, usual)) / information[:, None]
+        A.reshape(-1)[:: k + 1] = own[4] / noise
+        b[:] = own[5] / information
+        return A, b
+
     def _variance_of(self, seats: Ints) -> Floats:
         return self.total.squares[seats] / np.maximum(self.total.looks[seats], 1.0)

@@ -94,6 +94,7 @@ class Hunt:
         self._t: dict[int, float] = {}
         self._weakest = 0.0  # what the weakest member of a full core is worth, per unit of money
         self._residual_variance = 0.0
+        self._left = 0.0  # of the target's variance, by the last fit
         self._progressive = np.zeros(2)  # squared errors on examples not learned from yet, and how many
         self._z_seat = max(Z_SEAT, NormalDist().inv_cdf(1 - FLUKES / (2 * max(self._d, FLUKES))))
         self._order = rng.permutation(self._d)
@@ -231,11 +232,18 @@ class Hunt:
             return LATEST * self.n
         return max(SOONEST * self.n, min(DECIDE_AFTER, LATEST * self.n))
 
+    def _fall_to(self, left: float) -> None:
+        """The fit leaves less than the last one did; so would it have of the new examples that showed how much."""
+        if self._left > 0.0:
+            self._progressive[0] *= min(max(left / self._left, 0.5), 1.0)
+        self._left = left
+
     def _be_honest_about_the_residual(self) -> None:
-        """Its variance is never taken to be less than new examples showed."""
+        """Its variance is never taken to be clearly less than new examples showed."""
         total, count = self._progressive
         if count >= 30:
-            self._residual_variance = max(self._residual_variance, float(total / count))
+            shown = float(total / count) * (1.0 - float(np.sqrt(2.0 / count)))  # a standard error below
+            self._residual_variance = max(self._residual_variance, shown)
             self._progressive *= min(1.0, 100.0 / count)  # what was long ago counts less
         elif self._fit is not None and self._has_holes:
             # Of two attributes that were rarely had together, one may seem to explain the other perfectly.
@@ -246,7 +254,9 @@ class Hunt:
         members, completed = self.seats.members, self.seats.completed()
         price, (inflation, degrees) = self._budget.price[members], self.evidence.tails(np.array(members))
         unseen = self._unseen_variance()
-        fit = Stepwise(members, completed, inflation, price, unseen=unseen, robust_degrees=degrees)
+        fit = Stepwise(
+            members, completed, inflation, price, unseen=unseen, robust_degrees=degrees, equations=self.evidence.equations(members)
+        )
         fit.settle(self.core.members)
         self._t = dict(zip(members, np.abs(fit.t()).tolist(), strict=True))
         gone = fit.trim(lambda left: self._budget.cost(left) <= self._budget.core)
@@ -261,7 +271,10 @@ class Hunt:
         possible = change**2 <= 4.0 * fit.target_variance * C.diagonal()
         self.evidence.move_residuals(members, np.where(possible, change, 0.0))
         self.core = Core([members[i] for i in at], theta, intercept, C.diagonal()[at], fit.inverse())
-        self._residual_variance, self._fit = fit.residual_variance, fit
+        self._fall_to(fit.residual_variance)
+        # On new examples, so much more: coefficients that fit the old ones are off by as much as that made them fit.
+        self._residual_variance = fit.residual_variance * (1.0 + 2.0 * float(np.add.reduce(1.0 / fit.behind[at])))
+        self._fit = fit
         full = self._budget.cost(self.core.members) + self._budget.cheapest > self._budget.core
         self._weakest = float(fit.loss_per_money().min()) if full and at.size else 0.0
         since = self._standings.core_since

@@ -8,7 +8,7 @@ import numpy as np
 from keyhole import kernels
 from keyhole.arrays import Floats, Ints
 from keyhole.learners.pursuit.completion import Completion
-from keyhole.learners.pursuit.constants import COPY, T_ADD, T_DROP, TINY
+from keyhole.learners.pursuit.constants import COPY, SAME, T_ADD, T_DROP, TINY
 
 
 def sweep(A: Floats, k: int) -> None:
@@ -60,11 +60,13 @@ class Stepwise:
         *,
         unseen: float = 0.0,
         robust_degrees: Floats | None = None,
+        equations: tuple[Floats, Floats] | None = None,
     ) -> None:
         """``unseen`` is the variance that missing values add to the residual of every example.
 
         ``inflation`` is by how much more a coefficient varies than it would if all residuals were alike, and
-        ``robust_degrees`` from how much that is known; None for enough.
+        ``robust_degrees`` from how much that is known; None for enough. ``equations`` is what all looks at the seats
+        say about the coefficients, if that is known, too.
         """
         self.members = list(members)
         self._price = price
@@ -78,6 +80,8 @@ class Stepwise:
         self._unit = np.append(1.0, np.sqrt(np.where(self._varies, variance[1:], 1.0)))
         self._swept = covariance / (self._unit[:, None] * self._unit)
         self._swept.reshape(-1)[len(variance) + 1 :: len(variance) + 1] += 1e-9
+        self._correlation = self._swept[1:, 1:].copy()
+        self._equations = equations
         self.target_variance = float(variance[0])
         self._floor = 1e-12 * max(self.target_variance, TINY)
 
@@ -201,8 +205,27 @@ class Stepwise:
     def coefficients(self) -> tuple[Floats, float]:
         """Those of the members, and the intercept."""
         at = self.chosen()
-        theta = self._swept[at + 1, 0] / self._unit[at + 1]
+        theta = self._swept[at + 1, 0]
+        if self._equations is not None:
+            theta = self._by_all_looks(at, theta)
+        theta = theta / self._unit[at + 1]
         return theta, float(self._mean[0] - self._mean[at + 1] @ theta)
+
+    def _by_all_looks(self, at: Ints, matched: Floats) -> Floats:
+        """By what all looks say, those from before the members sat included, if that is what the matched ones say, too.
+
+        There are more of them, but they rest on what attributes have in common that were not seen together. Whether
+        that is right is seen from how far both are apart: by chance, no more than matched estimates are off (Hausman
+        1978).
+        """
+        A, b, unit = *self._equations, self._unit[at + 1]
+        try:
+            theta = np.linalg.solve(A[at[:, None], at] / (unit[:, None] * unit), b[at] / unit)
+        except np.linalg.LinAlgError:
+            return matched
+        apart = theta - matched
+        chance = self.residual_variance * float(np.add.reduce(1.0 / self.behind[at]))
+        return theta if apart @ self._correlation[at[:, None], at] @ apart <= SAME * chance else matched
 
     def inverse(self) -> Floats:
         """The inverse of the members' covariance, which sweeping has left in the place of the covariance."""
