@@ -163,7 +163,7 @@ def after_some_looks(seed, d=90, n_seats=12):
             block = Block(attributes, X[shown][:, attributes], y[shown])
             evidence.add(Seen(attributes, FitMoments(model, evidence.means[attributes])(block)), weight=0.5 + 1 / n)
             used += n
-        evidence.open(j)
+        evidence.open([j])
         seats.append(j)
         if len(seats) % 4 == 0:
             evidence.close(seats.pop(1))
@@ -181,9 +181,10 @@ def test_what_attributes_have_shown_and_how_they_score_is_as_in_numpy(seed):
     def work():
         evidence, core = after_some_looks(seed)
         everybody, some = np.arange(90), np.array([3, 80, 41])
-        return evidence, evidence.scores(everybody, core), evidence.scores(some, core), evidence.tails(some)
+        told = evidence.scores(everybody, core), evidence.scores(some, core), evidence.tails(some)
+        return evidence, *told, evidence.equations(core.members)
 
-    (evidence, all_scores, few_scores, tails), plain = both_ways(work)
+    (evidence, all_scores, few_scores, tails, equations), plain = both_ways(work)
 
     for found, expected in zip(evidence.total, plain[0].total, strict=True):
         close(found, expected)
@@ -192,6 +193,8 @@ def test_what_attributes_have_shown_and_how_they_score_is_as_in_numpy(seed):
         for name in ("score", "noise", "beyond", "worth", "covariance"):
             close(getattr(found, name), getattr(expected, name), rtol=1e-7)
     close(tails, plain[3])
+    for found, expected in zip(equations, plain[4], strict=True):
+        close(found, expected)
 
 
 @needs_kernels
@@ -263,6 +266,32 @@ def test_stepwise_regression_settles_where_it_does_in_numpy(seed):
         expected_t = expected.t()
     close(found.t(), expected_t, rtol=1e-6)
     close(found.coefficients()[0], expected.coefficients()[0], rtol=1e-6)
+
+
+@needs_kernels
+@pytest.mark.parametrize("off", [0.0, 1e-3, 1e3, np.nan])
+def test_coefficients_by_all_looks_are_as_in_numpy(off):
+    rng = np.random.default_rng(1)
+
+    def work():
+        fit = Stepwise(range(12), in_steps(1), np.ones(12), np.ones(12))
+        for i in (9, 1, 4):
+            fit.flip(i)
+        completed = in_steps(1).covariance
+        fit.equations = completed[1:, 1:] * (1.0 + off * np.tri(12)), completed[1:, 0].copy()
+        return fit
+
+    found, expected = both_ways(work)
+
+    with in_numpy():
+        expected_theta, _ = expected.coefficients()
+    close(found.coefficients()[0], expected_theta, rtol=1e-7)
+    assert np.isfinite(expected_theta).all()
+    singular = np.zeros((12, 12)), rng.normal(size=12)
+    found.equations = expected.equations = singular
+    with in_numpy():
+        expected_theta, _ = expected.coefficients()
+    close(found.coefficients()[0], expected_theta, rtol=1e-7)
 
 
 @needs_kernels

@@ -356,7 +356,7 @@ def test_with_everything_seen_the_score_of_a_scout_is_that_of_a_partial_regressi
     model = kh.Predictor([0, 1], coef[:2], coef[2], 6)
     evidence = Evidence(6, 4)
     for j in (0, 1):
-        evidence.open(j)
+        evidence.open([j])
     block = seen(X, y, range(6), model)
     evidence.add(block, weight=1.0)
     gram = np.cov(X[:, :2].T)
@@ -367,8 +367,87 @@ def test_with_everything_seen_the_score_of_a_scout_is_that_of_a_partial_regressi
     A = np.column_stack([X[:, :2], np.ones(4_000)])
     for place, j in enumerate((2, 3)):
         beyond = X[:, j] - A @ np.linalg.lstsq(A, X[:, j])[0]
-        assert scores.beyond[place] == pytest.approx(np.var(beyond), rel=1e-2)
+        assert scores.beyond[place] == pytest.approx(np.var(beyond), rel=2e-2)
         assert scores.score[place] == pytest.approx(beyond @ (y - A @ coef), rel=1e-2, abs=1.0)
+
+
+def test_with_everything_seen_the_equations_of_all_looks_are_those_of_least_squares():
+    X, y = correlated(n=300)
+    evidence = Evidence(6, 3)
+    evidence.open([4, 0, 1])
+    evidence.add(seen(X[:70], y[:70], range(6)), weight=1.0)
+    evidence.add(seen(X[70:], y[70:], range(6)), weight=1.0)
+
+    A, b = evidence.equations([4, 0, 1])
+
+    beta, _ = ordinary_least_squares(X[:, [4, 0, 1]], y)
+    np.testing.assert_allclose(np.linalg.solve(A, b), beta[:3], rtol=1e-9)
+
+
+@pytest.mark.parametrize("together", [0.0, 0.6])
+def test_looks_without_another_attribute_count_as_far_as_it_is_known_what_both_have_in_common(together):
+    """Half of the looks at 0 are without 1, which matters: that is noise if they are not correlated, and bias if so."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 2))
+    X[:, 1] = together * X[:, 0] + np.sqrt(1 - together**2) * X[:, 1]
+    y = X @ [1.0, 2.0] + rng.normal(size=40_000)
+    evidence = Evidence(2, 2)
+    evidence.open([0])
+    evidence.add(seen(X[:20_000, :1], y[:20_000], [0]), weight=0.2)
+    evidence.open([1])
+    evidence.add(seen(X[20_000:], y[20_000:], [0, 1]), weight=1.0)
+
+    A, b = evidence.equations([0, 1])
+
+    np.testing.assert_allclose(np.linalg.solve(A, b), [1.0, 2.0], atol=0.03)
+    by_hand = 0.2 * X[:20_000, 0] @ y[:20_000] + X[20_000:, 0] @ y[20_000:]
+    assert b[0] == pytest.approx(by_hand / 24_000, abs=0.01)
+    without = 4_000 * np.cov(X[20_000:].T)[0, 1] if together else 0.0
+    assert A[0, 1] == pytest.approx((X[20_000:, 0] @ X[20_000:, 1] + without) / 24_000, abs=0.01)
+
+
+def test_what_all_looks_say_counts_as_long_as_matched_ones_do_not_say_something_else():
+    X, y = correlated(n=400)
+    fit = Stepwise(range(6), seated(range(6), (X, y)).completed(), np.ones(6), np.ones(6))
+    for i in (0, 1, 4):
+        fit.flip(i)
+    matched, _ = fit.coefficients()
+    C = np.cov(X.T)
+
+    def by_all_looks(off):
+        fit.equations = C, C[:, [0, 1, 4]] @ (matched + off)
+        return fit.coefficients()[0]
+
+    chance = np.sqrt(fit.residual_variance * 3 / 400)
+    near, far = 0.5 * chance / np.sqrt(C[0, 0]), 3.0 * chance / np.sqrt(C[0, 0])
+    np.testing.assert_allclose(by_all_looks([near, 0.0, 0.0]), matched + np.array([near, 0.0, 0.0]), rtol=1e-6)
+    np.testing.assert_allclose(by_all_looks([far, 0.0, 0.0]), matched)
+    fit.equations = np.zeros((6, 6)), np.ones(6)
+    np.testing.assert_allclose(fit.coefficients()[0], matched)
+
+
+@pytest.mark.parametrize(("newcomer", "first"), [(0.39, 0), (0.46, 1)])
+def test_a_free_place_goes_to_who_is_published_unless_another_is_ahead_by_two_standard_errors(newcomer, first):
+    """Attribute 0 has a t of about 2.3; a standard error is 0.1."""
+    Q = orthogonal(100, 3)
+    fit = Stepwise(
+        range(2), seated(range(2), (Q[:, :2], Q @ [0.23, newcomer, 1.0])).completed(), np.ones(2), np.ones(2)
+    )
+
+    fit.fill(1, [0, 1], np.array([0.0, 2.0]))
+
+    assert fit.chosen().tolist() == [first]
+
+
+@pytest.mark.parametrize(("left", "errors"), [(3.0, 300.0), (5.0, 400.0), (0.1, 200.0)])
+def test_what_new_examples_showed_of_the_residual_falls_with_what_the_fit_leaves(left, errors):
+    hunt = Hunt(6, 2, Budget.of_looks(4, 6, 2), np.random.default_rng(0))
+    hunt._fall_to(4.0)
+    hunt._progressive[:] = 400.0, 100.0
+
+    hunt._fall_to(left)
+
+    assert hunt._progressive.tolist() == [errors, 100.0]
 
 
 def absorbed(X, y):
@@ -444,9 +523,9 @@ def test_who_was_never_seen_with_a_member_is_expected_to_go_along_with_it_as_the
     evidence = Evidence(4, 4)
     early, late = seen(X[:2_000], y[:2_000], [0, 1, 3]), seen(X[2_000:], y[2_000:], [0, 1, 2])
     for j in (0, 1):
-        evidence.open(j)
+        evidence.open([j])
     evidence.add(early, weight=1.0)
-    evidence.open(2)
+    evidence.open([2])
     evidence.add(late, weight=1.0)
     C = np.cov(X[:, :3].T)
 
@@ -466,9 +545,9 @@ def test_a_covariance_that_is_only_guessed_is_as_uncertain_as_it_is_large():
     theta = np.array([0.5, -1.0])
     y = X[:, [0, 2]] @ theta + rng.normal(size=4_000)
     evidence = Evidence(3, 3)
-    evidence.open(0)
+    evidence.open([0])
     evidence.add(seen(X[:2_000], y[:2_000], [0, 1]), weight=1.0)
-    evidence.open(2)
+    evidence.open([2])
     evidence.add(seen(X[2_000:], y[2_000:], [0, 2]), weight=1.0)
     C = np.cov(X[:, [0, 2]].T)
 
@@ -491,7 +570,7 @@ def looked_at_before_and_after(rng, *, discount):
     core, model = Core([0], np.array([0.5]), 0.0, np.ones(1), np.ones((1, 1))), kh.Predictor([0], [0.5], 0.0, 2)
     evidence = Evidence(2, 2)
     evidence.add(seen(X[:1_000], y[:1_000], [1]), weight=1.0)
-    evidence.open(0)
+    evidence.open([0])
     evidence.add(seen(X[1_000:1_100], y[1_000:1_100], [0, 1], model), weight=1.0)
     before = evidence.scores(np.array([1]), core)
     if discount:
@@ -522,10 +601,10 @@ def after_the_prior(X, seats, scout):
     """The covariances of a scout with the seats; it has been seen with the first of them only."""
     evidence, d = Evidence(X.shape[1], len(seats)), X.shape[1]
     others = [j for j in range(d) if j != scout]
-    evidence.open(seats[0])
+    evidence.open([seats[0]])
     evidence.add(seen(X[:300], np.zeros(300), range(d)), weight=1.0)
     for j in seats[1:]:
-        evidence.open(j)
+        evidence.open([j])
     evidence.add(seen(X[300:], np.zeros(len(X) - 300), others), weight=1.0)
     evidence.learn_prior()
     none = np.zeros(len(seats))
@@ -632,7 +711,7 @@ def test_small_blocks_say_the_same_as_a_large_one():
     at_once, in_turn = Evidence(6, 4), Evidence(6, 4)
     for evidence, size in ((at_once, 400), (in_turn, 40)):
         for j in (0, 1):
-            evidence.open(j)
+            evidence.open([j])
         for start in range(0, 400, size):
             evidence.add(seen(X[start : start + size], y[start : start + size], range(6), model), weight=1.0)
 

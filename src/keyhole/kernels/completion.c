@@ -1,35 +1,6 @@
 /* The most likely covariance of data that are missing in steps: `pursuit/completion.py`. */
 #include "kernels.h"
 
-/* Solve A x = b in place, by elimination with pivots; both are used up, and b becomes x. */
-WIDE static void solve(double *A, double *b, Py_ssize_t q)
-{
-    for (Py_ssize_t k = 0; k < q; k++) {
-        Py_ssize_t pivot = k;
-        for (Py_ssize_t i = k + 1; i < q; i++)
-            if (fabs(A[i * q + k]) > fabs(A[pivot * q + k])) pivot = i;
-        if (pivot != k) {
-            for (Py_ssize_t j = k; j < q; j++) {
-                double held = A[k * q + j];
-                A[k * q + j] = A[pivot * q + j], A[pivot * q + j] = held;
-            }
-            double held = b[k];
-            b[k] = b[pivot], b[pivot] = held;
-        }
-        for (Py_ssize_t i = k + 1; i < q; i++) {
-            double by = A[i * q + k] / A[k * q + k];
-            if (by == 0.0) continue;
-#pragma omp simd
-            for (Py_ssize_t j = k + 1; j < q; j++) A[i * q + j] -= by * A[k * q + j];
-            b[i] -= by * b[k];
-        }
-    }
-    for (Py_ssize_t i = q - 1; i >= 0; i--) {
-        for (Py_ssize_t j = i + 1; j < q; j++) b[i] -= A[i * q + j] * b[j];
-        b[i] /= A[i * q + i];
-    }
-}
-
 /* extend(q, n, ridge, M, mean_here, told, told_by, beyond, C, beta, mean, behind)
  *
  * `Completion.extend`: those after the first q columns of M are new. `behind` has, for them, how many examples show

@@ -130,11 +130,11 @@ KERNEL(equations)
     for (Py_ssize_t i = 0; i < k; i++) {
         const double *own = sums + seats[i];
         double information = larger(own[INFORMATION * d], TINY);
-        double variance = own[SQUARES * d] / larger(own[LOOKS * d], 1.0);
+        double spread = sqrt(own[SQUARES * d] / larger(own[LOOKS * d], 1.0));
         for (Py_ssize_t o = 0; o < k; o++) {
             const double *other = sums + seats[o], *cell = pairs + rows[o] * d + seats[i];
             double products = cell[PRODUCTS * table], both = cell[BOTH * table];
-            double unit = sqrt(variance * (other[SQUARES * d] / larger(other[LOOKS * d], 1.0))) + TINY;
+            double unit = spread * sqrt(other[SQUARES * d] / larger(other[LOOKS * d], 1.0)) + TINY;
             double c = products / (both + TINY), usual = expected * unit, r = (c - usual) / unit;
             if (!(cell[TOGETHER * table] * r * r > VISIBLE_T2)) c = usual;
             A[i * k + o] = (products + larger(information - both, 0.0) * c) / information;

@@ -123,6 +123,9 @@ static inline int lie_well(PyObject *values, PyObject *targets, Values *block)
     return fits;
 }
 
+/* Solve A x = b in place, by elimination with pivots; both are used up, and b becomes x. */
+HIDDEN void solve(double *A, double *b, Py_ssize_t q);
+
 static inline int enough(Py_ssize_t given, Py_ssize_t wanted)
 {
     if (given != wanted) PyErr_Format(PyExc_TypeError, "%zd arguments are needed, not %zd.", wanted, given);

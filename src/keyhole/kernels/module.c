@@ -16,6 +16,7 @@ KERNEL(sweep);
 KERNEL(settle);
 KERNEL(t_values);
 KERNEL(extend);
+KERNEL(solved);
 
 #define ENTRY(name) {#name, (PyCFunction)(void (*)(void))kernel_##name, METH_FASTCALL, NULL}
 
@@ -35,6 +36,7 @@ static PyMethodDef methods[] = {
     ENTRY(settle),
     ENTRY(t_values),
     ENTRY(extend),
+    ENTRY(solved),
     {NULL, NULL, 0, NULL},
 };
 

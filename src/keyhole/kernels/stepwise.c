@@ -33,7 +33,7 @@ static void find_t(Regression *fit)
         double b = fit->swept[(i + 1) * (k + 1)], diagonal = fit->swept[(i + 1) * (k + 2)], free = larger(diagonal, COPY);
         double left = larger(r - b * b / free, 1e-3 * r); /* of the target's variance, if it joined */
         double variance = inside ? -diagonal * (r + fit->unseen) : (left + fit->unseen) / free;
-        double n = larger(fit->behind[i] - (double)members - 1.0 - !inside, 0.3 * fit->behind[i]);
+        double n = larger(fit->behind[i] - (double)members - 1.0 - !inside, 0.3 * fit->behind[i] + 1e-3);
         double t = (inside ? b : b / free) / sqrt(larger(variance * fit->inflation[i] / n, TINY));
         t = copysign(sqrt(fit->degrees[i] * log1p(t * t / fit->degrees[i])), t);
         fit->t[i] = inside || (fit->varies[i] && diagonal > COPY) ? t : 0.0;

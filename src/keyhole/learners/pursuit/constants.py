@@ -14,10 +14,10 @@ BLOCK_INFORMATION = 0.25
 ROUND_SHARE = 0.1
 #: Decisions are taken after so many examples, ...
 DECIDE_AFTER = 75
-#: ... but not before they are this share of all, nor after they are that, ...
-SOONEST, LATEST = 0.02, 0.05
-#: ... at which it stays while the published attributes have not changed since there were this share of the examples.
-CALM = 0.7
+#: ... but not before they are this share of all, nor, at first, after they are that, ...
+SOONEST, LATEST = 0.02, 0.1
+#: ... and after this share while the published attributes have not changed since there were that share of the examples.
+CALM_LATEST, CALM = 0.05, 0.7
 
 #: When another thousand examples cannot gain more than this share of the error, there is no hurry any more, unless the
 #: run is to stop by itself and has not come to that yet:
@@ -29,16 +29,17 @@ SETTLED_LATEST = 0.25
 
 #: A score of more standard errors than this earns a seat; in wide tables it takes more, so that by chance there are
 #: never more than so many who earn one.
-Z_SEAT, FLUKES = 2.0, 24
+Z_SEAT, FLUKES = 2.1, 18
 #: It takes more than this to be given the last look of all, after which there are no scouts.
 Z_LAST = 4.0
 #: Matched t to enter the core, and to stay in it.
 T_ADD, T_DROP = 3.0, 2.0
 #: A seat with less than this that is not in the core is given up.
 T_LEAVE = 1.5
-#: Where the predictor is full, a member of the core that is in it counts for so many times as much, and who would take
-#: the place for two standard errors less than it seems to be worth: it was chosen for what it seems.
+#: Where the predictor is full, a member of the core that is in it counts for so many times as much, ...
 INCUMBENT = 2.0
+#: ... and who would take a place in it for so many standard errors less than it seems: it was chosen for that.
+NEWCOMER = 2.0
 #: A member with more than this is there for good.
 T_CLEAR = 4.0
 #: One with less must have more than this, ...

@@ -111,15 +111,15 @@ class Evidence:
         for table, pairs in zip(self._pairs.reshape(4, -1), news, strict=True):
             table[cells] += pairs  # in half of the time that rows and columns take
 
-    def open(self, j: int) -> None:
-        """A row for the new seat j. What the other seats know about j is known to j about them."""
-        new, (*known, residual) = self._seats.size, self._pairs
-        for table in known:
-            table[new] = 0.0
-            table[new, self._seats] = table[:new, j]
-        residual[new] = 0.0
-        self._seats = np.append(self._seats, j)
-        self._row[j], self._seated[j] = new, True
+    def open(self, newcomers: Sequence[int]) -> None:
+        """Rows for new seats. What the other seats know about them is known to them about the others."""
+        first, end, at = self._seats.size, self._seats.size + len(newcomers), np.array(newcomers, dtype=np.int64)
+        self._pairs[:, first:end] = 0.0
+        known = self._pairs[:3]  # all but what is about the residual
+        known[:, first:end, self._seats] = known[:, :first, at].transpose(0, 2, 1)
+        self._seats = np.append(self._seats, at)
+        self._row.update(zip(newcomers, range(first, end), strict=True))
+        self._seated[at] = True
 
     def close(self, j: int) -> None:
         """Give the row of seat j away, to the last."""
@@ -226,8 +226,8 @@ class Evidence:
             return A, b
         own, (products, both, together, _) = self._sums[:, at], self._pairs[:, rows[:, None], at].transpose(0, 2, 1)
         information, noise = np.maximum(own[1], TINY), np.maximum(own[2], TINY)
-        variance = self._variance_of(at)
-        unit = np.sqrt(variance[:, None] * variance) + TINY
+        spread = np.sqrt(self._variance_of(at))
+        unit = spread[:, None] * spread + TINY
         c, usual = products / (both + TINY), self._prior.mean * unit
         visible = together * ((c - usual) / unit) ** 2 > VISIBLE_T2
         unseen = np.maximum(information[:, None] - both, 0.0)

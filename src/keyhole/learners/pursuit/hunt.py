@@ -15,6 +15,7 @@ from keyhole.learners.pursuit.constants import (
     BLOCK_INFORMATION,
     BLOCK_SHARE,
     CALM,
+    CALM_LATEST,
     DECIDE_AFTER,
     EARLY_BLOCK,
     FIRST_BLOCK,
@@ -22,6 +23,7 @@ from keyhole.learners.pursuit.constants import (
     INCUMBENT,
     LATEST,
     LIKELY,
+    NEWCOMER,
     NO_VARIANCE,
     PROVED,
     ROUND_SHARE,
@@ -99,6 +101,7 @@ class Hunt:
         self._z_seat = max(Z_SEAT, NormalDist().inv_cdf(1 - FLUKES / (2 * max(self._d, FLUKES))))
         self._order = rng.permutation(self._d)
         self._standings = Standings(self._d)
+        self._expected = Expected(0.0, 0.0)  # nobody is scored before the first decision
         self._has_holes = False  # a value could not be had
         self._gain: float | None = np.inf  # None where it is to be found out
 
@@ -193,10 +196,10 @@ class Hunt:
     def _score(self, some: Ints) -> Scores:
         """Bring the standings of some attributes up to date."""
         scores = self.evidence.scores(some, self.core)
-        self._standings.update(some, scores, self.evidence, self._expected(), self._residual_variance)
+        self._standings.update(some, scores, self.evidence, self._expected, self._residual_variance)
         return scores
 
-    def _expected(self) -> Expected:
+    def _expect(self) -> Expected:
         """As many attributes matter as the predictor may have; they do as much as the core, or explain all there is."""
         k = len(self.core.members)
         s = k + 1 if self._s is None else self._s
@@ -218,6 +221,7 @@ class Hunt:
             self._residual_variance = float(sums.products[0, 0]) / max(sums.n - 1, 1)
             self._fit, self._t = None, {}
         self._be_honest_about_the_residual()
+        self._expected = self._expect()
         for some in self._everybody:
             self.evidence.discount(some, self._score(some))
         self._reseat(gone)
@@ -229,12 +233,15 @@ class Hunt:
         if self.settled():
             return SETTLED_LATEST * self.n
         if self._publication.stable(self.n, CALM):
-            return LATEST * self.n
+            return CALM_LATEST * self.n
         return max(SOONEST * self.n, min(DECIDE_AFTER, LATEST * self.n))
 
     def _fall_to(self, left: float) -> None:
-        """The fit leaves less than the last one did; so would it have of the new examples that showed how much."""
-        if self._left > 0.0:
+        """The fit leaves less than the last one did; so would it have of the new examples that showed how much.
+
+        Not so if values are missing: what these add to the residual of new examples, no fit takes away.
+        """
+        if self._left > 0.0 and not self._has_holes:
             self._progressive[0] *= min(max(left / self._left, 0.5), 1.0)
         self._left = left
 
@@ -242,8 +249,8 @@ class Hunt:
         """Its variance is never taken to be clearly less than new examples showed."""
         total, count = self._progressive
         if count >= 30:
-            shown = float(total / count) * (1.0 - float(np.sqrt(2.0 / count)))  # a standard error below
-            self._residual_variance = max(self._residual_variance, shown)
+            clearly = 1.0 if self._has_holes else 1.0 - float(np.sqrt(2.0 / count))  # by a standard error
+            self._residual_variance = max(self._residual_variance, clearly * float(total / count))
             self._progressive *= min(1.0, 100.0 / count)  # what was long ago counts less
         elif self._fit is not None and self._has_holes:
             # Of two attributes that were rarely had together, one may seem to explain the other perfectly.
@@ -254,9 +261,8 @@ class Hunt:
         members, completed = self.seats.members, self.seats.completed()
         price, (inflation, degrees) = self._budget.price[members], self.evidence.tails(np.array(members))
         unseen = self._unseen_variance()
-        fit = Stepwise(
-            members, completed, inflation, price, unseen=unseen, robust_degrees=degrees, equations=self.evidence.equations(members)
-        )
+        fit = Stepwise(members, completed, inflation, price, unseen=unseen, robust_degrees=degrees)
+        fit.equations = self.evidence.equations(members)
         fit.settle(self.core.members)
         self._t = dict(zip(members, np.abs(fit.t()).tolist(), strict=True))
         gone = fit.trim(lambda left: self._budget.cost(left) <= self._budget.core)
@@ -273,7 +279,7 @@ class Hunt:
         self.core = Core([members[i] for i in at], theta, intercept, C.diagonal()[at], fit.inverse())
         self._fall_to(fit.residual_variance)
         # On new examples, so much more: coefficients that fit the old ones are off by as much as that made them fit.
-        self._residual_variance = fit.residual_variance * (1.0 + 2.0 * float(np.add.reduce(1.0 / fit.behind[at])))
+        self._residual_variance = fit.residual_variance * (1.0 + 2.0 * fit.variance_of_coefficients())
         self._fit = fit
         full = self._budget.cost(self.core.members) + self._budget.cheapest > self._budget.core
         self._weakest = float(fit.loss_per_money().min()) if full and at.size else 0.0
@@ -324,9 +330,8 @@ class Hunt:
             together = evidence.total.together[evidence.rows(core.members)[:, None], at]
             told[:, places], told_by[:, places] = scores.covariance.T, np.minimum(together, examples).T
         self.seats.sit(newcomers, Brought(told, told_by, scores.beyond))
-        for j in newcomers:
-            evidence.open(j)
-            self._standings.seated_at[j] = self.n
+        evidence.open(newcomers)
+        self._standings.seated_at.update(dict.fromkeys(newcomers, self.n))
 
     def _propose(self) -> None:
         """The best of the core stands as candidate, with the best of the other seats if there is room."""
@@ -354,7 +359,8 @@ class Hunt:
         """
         sure = self._sure(fit)
         if np.count_nonzero(fit.inside) < most:
-            fit.fill(most, self.seats.members)
+            published = self.published.attributes.tolist()
+            fit.fill(most, self.seats.members, np.array([0.0 if j in published else NEWCOMER for j in fit.members]))
         else:
             self._keep_best(most, fit)
         chosen, (theta, intercept) = fit.chosen(), fit.coefficients()
@@ -376,7 +382,7 @@ class Hunt:
         incumbent = np.array([j in published for j in fit.members], dtype=bool)
         credit = np.where(fit.inside, INCUMBENT, 1.0)
         fit.fill(len(fit.members), published)
-        less = np.maximum(1.0 - 2.0 / np.maximum(np.abs(fit.t()), TINY), 0.1)  # by two standard errors
+        less = np.maximum(1.0 - NEWCOMER / np.maximum(np.abs(fit.t()), TINY), 0.1)
         fit.trim(lambda left: len(left) <= most, np.where(incumbent, credit, less**2))
 
     def _sure(self, fit: Stepwise) -> NDArray[np.bool_]:

@@ -60,13 +60,11 @@ class Stepwise:
         *,
         unseen: float = 0.0,
         robust_degrees: Floats | None = None,
-        equations: tuple[Floats, Floats] | None = None,
     ) -> None:
         """``unseen`` is the variance that missing values add to the residual of every example.
 
         ``inflation`` is by how much more a coefficient varies than it would if all residuals were alike, and
-        ``robust_degrees`` from how much that is known; None for enough. ``equations`` is what all looks at the seats
-        say about the coefficients, if that is known, too.
+        ``robust_degrees`` from how much that is known; None for enough.
         """
         self.members = list(members)
         self._price = price
@@ -81,7 +79,8 @@ class Stepwise:
         self._swept = covariance / (self._unit[:, None] * self._unit)
         self._swept.reshape(-1)[len(variance) + 1 :: len(variance) + 1] += 1e-9
         self._correlation = self._swept[1:, 1:].copy()
-        self._equations = equations
+        #: What all looks at the seats say about the coefficients, as in `Evidence.equations`, if that is known, too.
+        self.equations: tuple[Floats, Floats] | None = None
         self.target_variance = float(variance[0])
         self._floor = 1e-12 * max(self.target_variance, TINY)
 
@@ -102,7 +101,7 @@ class Stepwise:
         left = np.maximum(r - b**2 / free, 1e-3 * r)  # of the target's variance, if it joined
         variance = np.where(self.inside, -diagonal * (r + unseen), (left + unseen) / free)
         effect = np.where(self.inside, b, b / free)
-        degrees = np.maximum(self.behind - self.inside.sum() - 1 - ~self.inside, 0.3 * self.behind)
+        degrees = np.maximum(self.behind - self.inside.sum() - 1 - ~self.inside, 0.3 * self.behind + 1e-3)
         t = effect / np.sqrt(np.maximum(variance * self._inflation / degrees, TINY))
         t = as_normal(t, self._robust_degrees)
         return np.where(self.inside | (self._varies & (diagonal > COPY)), t, 0.0)
@@ -162,16 +161,19 @@ class Stepwise:
             if self._swept[i + 1, i + 1] > COPY:
                 self.flip(i)
 
-    def fill(self, most: int, among: Sequence[int]) -> None:
-        """While there are fewer than ``most``, let the best ``among`` the others join that would not be dropped."""
+    def fill(self, most: int, among: Sequence[int], behind: Floats | float = 0.0) -> None:
+        """While there are fewer than ``most``, let the best ``among`` the others join that would not be dropped.
+
+        They go by their t, in which each may be so much ``behind``.
+        """
         still = set(among)
         may_join = np.array([j in still for j in self.members], dtype=bool)
         while np.count_nonzero(self.inside) < most:
-            t = np.where(may_join & ~self.inside, np.abs(self.t()), 0.0)
-            best = int(np.argmax(t))
-            if t[best] <= T_DROP:
+            t = np.abs(self.t())
+            good_enough = may_join & ~self.inside & (t > T_DROP)
+            if not np.count_nonzero(good_enough):
                 return
-            self.flip(best)
+            self.flip(int(np.argmax(np.where(good_enough, t - behind, -np.inf))))
 
     def trim(self, fits: Callable[[list[int]], bool], credit: Floats | float = 1.0) -> list[int]:
         """Let the members go that are missed least for their money, until the rest ``fits``; who went.
@@ -206,26 +208,38 @@ class Stepwise:
         """Those of the members, and the intercept."""
         at = self.chosen()
         theta = self._swept[at + 1, 0]
-        if self._equations is not None:
-            theta = self._by_all_looks(at, theta)
+        if self.equations is not None:
+            theta = self._by_all_looks(at, theta, *self.equations)
         theta = theta / self._unit[at + 1]
         return theta, float(self._mean[0] - self._mean[at + 1] @ theta)
 
-    def _by_all_looks(self, at: Ints, matched: Floats) -> Floats:
+    def _by_all_looks(self, at: Ints, matched: Floats, A: Floats, b: Floats) -> Floats:
         """By what all looks say, those from before the members sat included, if that is what the matched ones say, too.
 
         There are more of them, but they rest on what attributes have in common that were not seen together. Whether
         that is right is seen from how far both are apart: by chance, no more than matched estimates are off (Hausman
         1978).
         """
-        A, b, unit = *self._equations, self._unit[at + 1]
+        if kernels.compiled is None:
+            theta, apart = self._solved(at, matched, A, b)
+        else:
+            theta = np.empty(at.size)
+            apart = kernels.compiled.solved(at, matched, A, b, self._unit, self._correlation, theta)
+        # Where they are no numbers, they are not the same either.
+        return theta if apart <= SAME * self.residual_variance * self.variance_of_coefficients() else matched
+
+    def _solved(self, at: Ints, matched: Floats, A: Floats, b: Floats) -> tuple[Floats, float]:
+        """The solution for some seats, in units of their spread, and what predictions by it are apart; in numpy."""
+        unit = self._unit[at + 1]
         try:
             theta = np.linalg.solve(A[at[:, None], at] / (unit[:, None] * unit), b[at] / unit)
         except np.linalg.LinAlgError:
-            return matched
-        apart = theta - matched
-        chance = self.residual_variance * float(np.add.reduce(1.0 / self.behind[at]))
-        return theta if apart @ self._correlation[at[:, None], at] @ apart <= SAME * chance else matched
+            return matched, np.nan
+        return theta, float((theta - matched) @ self._correlation[at[:, None], at] @ (theta - matched))
+
+    def variance_of_coefficients(self) -> float:
+        """By how much coefficients that are off make predictions worse, as a share of the residual variance."""
+        return float(np.add.reduce(1.0 / np.maximum(self.behind[self.inside], 1.0)))
 
     def inverse(self) -> Floats:
         """The inverse of the members' covariance, which sweeping has left in the place of the covariance."""
