@@ -450,6 +450,18 @@ def test_what_new_examples_showed_of_the_residual_falls_with_what_the_fit_leaves
     assert hunt._progressive.tolist() == [errors, 100.0]
 
 
+def test_what_missing_values_add_to_the_residual_does_not_fall_with_the_fit():
+    hunt = Hunt(6, 2, Budget.of_looks(4, 6, 2), np.random.default_rng(0))
+    hunt._has_holes = True
+    hunt._fall_to(4.0)
+    hunt._progressive[:] = 400.0, 100.0
+
+    hunt._fall_to(2.0)
+    hunt._be_honest_about_the_residual()
+
+    assert hunt._residual_variance == 4.0
+
+
 def absorbed(X, y):
     """What six attributes have shown in blocks of 500 examples, beside a model that predicts nothing."""
     evidence = Evidence(X.shape[1], 4)
@@ -657,8 +669,8 @@ def test_doubt_is_a_number_whatever_the_units_and_however_clear_the_score(effect
     assert (doubt >= 0).all()
 
 
-@pytest.mark.parametrize(("n", "after"), [(100, 5), (800, 40), (1_500, 50), (4_000, 80)])
-def test_the_next_decision_is_fifty_examples_away_but_never_less_than_two_or_more_than_five_per_cent(n, after):
+@pytest.mark.parametrize(("n", "after"), [(100, 10), (600, 60), (1_500, 75), (5_000, 100)])
+def test_the_next_decision_is_75_examples_away_but_never_less_than_two_or_more_than_ten_per_cent(n, after):
     hunt = Hunt(60, 8, Budget.of_looks(20, 60, 8), np.random.default_rng(0))
     hunt.n = n
     hunt._publication._support_since = n

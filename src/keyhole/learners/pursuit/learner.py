@@ -6,7 +6,8 @@ An attribute is unseen, scouted, seated, in the core, or published:
   they would explain beyond the core has the largest posterior variance. What they show is kept for ever.
 * **Seats.** An attribute whose score stands out takes a seat: from then on it is looked at in every example, together
   with all other seats, so that seats are compared on matched evidence.
-* **Core.** Stepwise least squares among the seats picks the model. Who lost on matched evidence leaves its seat.
+* **Core.** Stepwise least squares among the seats picks the model. Who lost on matched evidence leaves its seat. The
+  coefficients are by all looks at the members, those from before they sat included, unless matched ones contradict.
 * **Published.** The best of the core, and of the other seats while there is room, once this has predicted new examples
   no worse than what is published now.
 
