@@ -224,16 +224,17 @@ class Evidence:
         if kernels.compiled is not None:
             kernels.compiled.equations(at, rows, self._prior.mean, self._sums, self._pairs, A, b)
             return A, b
-        own, (products, both, together, _) = self._sums[:, at], self._pairs[:, rows[:, None], at].transpose(0, 2, 1)
-        information, noise = np.maximum(own[1], TINY), np.maximum(own[2], TINY)
+        total, pairs = self.total, (rows, at[:, None])  # a row of A for each attribute, a column for each seat
+        products, both = total.products[pairs], total.both[pairs]
         spread = np.sqrt(self._variance_of(at))
         unit = spread[:, None] * spread + TINY
         c, usual = products / (both + TINY), self._prior.mean * unit
-        visible = together * ((c - usual) / unit) ** 2 > VISIBLE_T2
+        visible = total.together[pairs] * ((c - usual) / unit) ** 2 > VISIBLE_T2
+        information = np.maximum(total.information[at], TINY)
         unseen = np.maximum(information[:, None] - both, 0.0)
         A[:] = (products + unseen * np.where(visible, c, usual)) / information[:, None]
-        A.reshape(-1)[:: k + 1] = own[4] / noise
-        b[:] = own[5] / information
+        A.reshape(-1)[:: k + 1] = total.weighted_squares[at] / np.maximum(total.noise[at], TINY)
+        b[:] = total.with_target[at] / information
         return A, b
 
     def _variance_of(self, seats: Ints) -> Floats:
