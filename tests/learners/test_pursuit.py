@@ -434,7 +434,7 @@ def test_a_free_place_goes_to_who_is_published_unless_another_is_ahead_by_two_st
         range(2), seated(range(2), (Q[:, :2], Q @ [0.23, newcomer, 1.0])).completed(), np.ones(2), np.ones(2)
     )
 
-    fit.fill(1, [0, 1], np.array([0.0, 2.0]))
+    fit.fill(1, [0, 1], handicap=np.array([0.0, 2.0]))
 
     assert fit.chosen().tolist() == [first]
 

@@ -161,10 +161,10 @@ class Stepwise:
             if self._swept[i + 1, i + 1] > COPY:
                 self.flip(i)
 
-    def fill(self, most: int, among: Sequence[int], behind: Floats | float = 0.0) -> None:
+    def fill(self, most: int, among: Sequence[int], handicap: Floats | float = 0.0) -> None:
         """While there are fewer than ``most``, let the best ``among`` the others join that would not be dropped.
 
-        They go by their t, in which each may be so much ``behind``.
+        They go by their t less their ``handicap``.
         """
         still = set(among)
         may_join = np.array([j in still for j in self.members], dtype=bool)
@@ -173,7 +173,7 @@ class Stepwise:
             good_enough = may_join & ~self.inside & (t > T_DROP)
             if not np.count_nonzero(good_enough):
                 return
-            self.flip(int(np.argmax(np.where(good_enough, t - behind, -np.inf))))
+            self.flip(int(np.argmax(np.where(good_enough, t - handicap, -np.inf))))
 
     def trim(self, fits: Callable[[list[int]], bool], credit: Floats | float = 1.0) -> list[int]:
         """Let the members go that are missed least for their money, until the rest ``fits``; who went.
