@@ -359,6 +359,18 @@ def test_arrays_that_do_not_fit_are_refused_and_not_written_beyond(argument):
 
 
 @needs_kernels
+@pytest.mark.parametrize("argument", [1, 2, 5, 7, 9, 10])
+def test_a_block_that_does_not_fit_is_not_recalled(argument):
+    d, k, p = 20, 3, 5
+    whole = [np.arange(p), np.zeros(p + 1), np.zeros((p + 1, p + 1)), 10, 1.0, np.ones(p), np.array([2]), k - 1]
+    whole += [np.ones(d), np.zeros(d), np.ones(d), np.zeros((4, k, d))]
+    kernels.compiled.recall(*whole)
+    whole[argument] = k if argument == 7 else whole[argument][..., :-1].copy()
+    with pytest.raises(ValueError, match=r"is needed|there are only"):
+        kernels.compiled.recall(*whole)
+
+
+@needs_kernels
 def test_an_attribute_that_is_not_there_is_refused():
     with pytest.raises(ValueError, match="there are only 20"):
         kernels.compiled.tails(np.array([3, 20]), np.zeros((9, 20)), np.zeros(2), np.zeros(2))

@@ -371,6 +371,85 @@ def test_with_everything_seen_the_score_of_a_scout_is_that_of_a_partial_regressi
         assert scores.score[place] == pytest.approx(beyond @ (y - A @ coef), rel=1e-2, abs=1.0)
 
 
+def shown_before_it_sat(X, y, *, n_attributes, n_seats):
+    """Attribute 5 in three of five blocks, of different weight; then it sits down. Returns also which blocks."""
+    evidence = Evidence(n_attributes, n_seats)
+    evidence.open([1])
+    weights, shows = [1.0, 0.5, 2.0, 0.3, 1.5], [[0, 1, 5], [1, 2, 3], [1, 2, 5], [0, 1, 4], [0, 1, 2, 5]]
+    for i, (weight, attributes) in enumerate(zip(weights, shows, strict=True)):
+        rows = slice(100 * i, 100 * (i + 1))
+        evidence.add(seen(X[rows], y[rows], attributes), weight)
+    evidence.open([5], with_residual=0.25)
+    row = evidence.rows([5])[0]
+    return evidence, row, list(zip(np.split(X, 5), weights, shows, strict=True))
+
+
+@pytest.mark.parametrize("j", [0, 1, 2])
+def test_who_sits_down_goes_on_with_what_it_showed_beside_others(j):
+    X, y = correlated(n=500)
+    evidence, row, blocks = shown_before_it_sat(X, y, n_attributes=6, n_seats=4)
+    centred = [(rows - evidence.means, weight) for rows, weight, shows in blocks if {5, j} <= set(shows)]
+
+    products = sum(weight * (rows[:, 5] @ rows[:, j]) for rows, weight in centred)
+    both, together = sum(100 * weight for _, weight in centred), 100 * len(centred)
+
+    assert evidence.total.products[row, j] == pytest.approx(products, rel=0.02)
+    assert evidence.total.both[row, j] == pytest.approx(both, rel=0.02)  # but for what the mean took
+    assert evidence.total.together[row, j] == pytest.approx(together, rel=0.02)
+    assert evidence.total.residual[row, j] == 0.25 * evidence.total.both[row, j]
+
+
+def test_of_whom_it_was_never_seen_with_who_sits_down_knows_nothing():
+    X, y = correlated(n=500)
+    evidence, row, _ = shown_before_it_sat(X, y, n_attributes=6, n_seats=4)
+
+    for table in (evidence.total.products, evidence.total.both, evidence.total.together, evidence.total.residual):
+        assert not table[row, [3, 4]].any()
+
+
+def test_only_the_latest_blocks_are_kept():
+    """As many as make up for four looks at every attribute, here four."""
+    X, y = correlated(n=500)
+    evidence, row, _ = shown_before_it_sat(X, y, n_attributes=6, n_seats=6)
+
+    assert evidence.total.together[row, 2] == pytest.approx(200, rel=0.02)
+    assert evidence.total.together[row, 0] == pytest.approx(100, rel=0.02)  # the first block is gone
+
+
+def test_looks_that_were_discounted_are_recalled_for_what_they_count():
+    rng = np.random.default_rng(7)
+    X = of_one_factor(1_100, 3, rng, own=0.1)
+    y = 0.5 * X[:, 0] + rng.normal(size=1_100)
+    core, model = Core([0], np.array([0.5]), 0.0, np.ones(1), np.ones((1, 1))), kh.Predictor([0], [0.5], 0.0, 3)
+    evidence = Evidence(3, 2)
+    evidence.add(seen(X[:1_000], y[:1_000], [1, 2]), weight=1.0)
+    evidence.open([0])
+    evidence.add(seen(X[1_000:], y[1_000:], [0, 1], model), weight=1.0)
+    before = evidence.total.information[1]
+    evidence.discount(np.array([1]), evidence.scores(np.array([1]), core))
+    counts = evidence.total.information[1] / before
+    assert counts < 0.7
+
+    evidence.open([2])
+
+    assert evidence.total.both[1, 1] == pytest.approx(1_000 * counts, rel=0.01)
+    assert evidence.total.products[1, 1] == pytest.approx(1_000 * counts * np.cov(X[:1_000, 1:].T)[0, 1], rel=0.02)
+    assert evidence.total.together[1, 1] == pytest.approx(1_000, rel=0.01)
+
+
+def test_what_was_missing_is_not_recalled():
+    X, y = correlated(n=400)
+    X[::2, 0] = np.nan
+    X[:, 3] = np.nan
+    evidence = Evidence(6, 4)
+    evidence.add(seen(X, y, [0, 2, 3, 5]), weight=2.0)
+    evidence.open([5])
+
+    assert evidence.total.together[0, 0] == pytest.approx(200, rel=0.02)
+    assert evidence.total.products[0, 0] == pytest.approx(400 * np.cov(X[1::2, [0, 5]].T)[0, 1], rel=0.02)
+    assert evidence.total.products[0, 3] == evidence.total.both[0, 3] == 0.0
+
+
 def test_with_everything_seen_the_equations_of_all_looks_are_those_of_least_squares():
     X, y = correlated(n=300)
     evidence = Evidence(6, 3)
@@ -612,9 +691,9 @@ def test_looks_from_before_the_core_was_there_count_for_what_they_say():
 def after_the_prior(X, seats, scout):
     """The covariances of a scout with the seats; it has been seen with the first of them only."""
     evidence, d = Evidence(X.shape[1], len(seats)), X.shape[1]
-    others = [j for j in range(d) if j != scout]
+    others, early = [j for j in range(d) if j != scout], [j for j in range(d) if j not in seats[1:]]
     evidence.open([seats[0]])
-    evidence.add(seen(X[:300], np.zeros(300), range(d)), weight=1.0)
+    evidence.add(seen(X[:300], np.zeros(300), early), weight=1.0)
     for j in seats[1:]:
         evidence.open([j])
     evidence.add(seen(X[300:], np.zeros(len(X) - 300), others), weight=1.0)
@@ -1092,7 +1171,8 @@ def test_memory_does_not_grow_with_the_number_of_examples():
 
     arrays = [each for each in vars(hunt.evidence).values() if isinstance(each, np.ndarray)]
     numbers = sum(each.size for each in arrays if each.base is None)
-    assert numbers <= 200 * (4 * 20 + 12) + 20
+    assert numbers <= 200 * (4 * 20 + 13) + 20
+    assert sum(block.sums.moments.products.size for block, *_ in vars(hunt.evidence)["_latest"]) <= 4 * 200 / 20 * 21**2
     assert len(hunt.seats.epochs) <= MAX_EPOCHS
 
 

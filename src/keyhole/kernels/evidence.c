@@ -64,6 +64,41 @@ KERNEL(add_block)
     Py_RETURN_NONE;
 }
 
+/* recall(attributes, mean, products, n, weight, counted, newcomers, first, examples, means, counts, pairs)
+ *
+ * `Evidence._recall` of one block in which no value is missing; the newcomers' rows begin with the `first`. */
+KERNEL(recall)
+{
+    (void)self;
+    if (!enough(n_args, 12)) return NULL;
+    Py_ssize_t p = size_of(args[0]), k = size_of(args[6]), first = PyLong_AsSsize_t(args[7]), d = size_of(args[8]);
+    Py_ssize_t table = size_of(args[11]) / N_TABLES;
+    double n = PyFloat_AsDouble(args[3]), weight = PyFloat_AsDouble(args[4]);
+    if (PyErr_Occurred()) return NULL;
+    const int64_t *a = whole(args[0], p), *newcomers = whole(args[6], k);
+    const double *mean = in(args[1], p + 1), *products = in(args[2], (p + 1) * (p + 1)), *counted = in(args[5], p);
+    const double *examples = in(args[8], d), *means = in(args[9], d), *counts = in(args[10], d);
+    double *pairs = out(args[11], N_TABLES * table);
+    if (!a || !newcomers || !mean || !products || !counted || !examples || !means || !counts || !pairs) return NULL;
+    if (!within(a, p, d)) return NULL;
+    if (first < 0 || (first + k) * d > table) return PyErr_Format(PyExc_ValueError, "there are only %zd rows.", table / d);
+    for (Py_ssize_t i = 0; i < k; i++) {
+        Py_ssize_t o = 0;
+        while (o < p && a[o] < newcomers[i]) o++;
+        if (o == p || a[o] != newcomers[i]) continue;
+        const double *with = products + o * (p + 1);
+        double *row = pairs + (first + i) * d, far = n * (mean[o] - means[a[o]]);
+        for (Py_ssize_t j = 0; j < p; j++) {
+            double *cell = row + a[j], together = n * (1.0 - 1.0 / larger(examples[a[j]], 1.0));
+            double by = weight * counts[a[j]] / counted[j];
+            cell[PRODUCTS * table] += by * (with[j] + far * (mean[j] - means[a[j]]));
+            cell[BOTH * table] += by * together;
+            cell[TOGETHER * table] += together;
+        }
+    }
+    Py_RETURN_NONE;
+}
+
 /* usual_correlation(every, seats, sums, pairs, largest) -> (mean, examples) or None
  *
  * `Evidence.learn_prior`, from every so many-th attribute; None where there are too few to tell. */

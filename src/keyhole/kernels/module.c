@@ -7,6 +7,7 @@ KERNEL(fit_sums);
 KERNEL(residual_squares);
 KERNEL(join);
 KERNEL(add_block);
+KERNEL(recall);
 KERNEL(scores);
 KERNEL(stand);
 KERNEL(tails);
@@ -27,6 +28,7 @@ static PyMethodDef methods[] = {
     ENTRY(residual_squares),
     ENTRY(join),
     ENTRY(add_block),
+    ENTRY(recall),
     ENTRY(scores),
     ENTRY(stand),
     ENTRY(tails),

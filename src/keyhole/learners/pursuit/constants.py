@@ -69,6 +69,8 @@ WILD = 10.0
 WILD_TARGET = 30.0
 #: Two estimates of the same coefficients may be apart by so many times what is expected by chance.
 SAME = 2.0
+#: As many of the latest blocks are kept as could show every attribute so many times, but no more than that.
+LATEST_LOOKS, MOST_BLOCKS = 4, 400
 #: How many epochs are kept apart before the least informative two are joined.
 MAX_EPOCHS = 24
 #: Two are joined all the same when that loses no more than this share of what is known about anybody.

@@ -2,9 +2,11 @@
 
 Sums over all looks, each block weighted by one over the residual variance at its time: a look at an attribute says more
 the more of the target is already explained. With one row per seat, covariances between every seat and every attribute
-are kept, too. That makes O(d n_observed) numbers, whatever the number of examples.
+are kept, too, and the latest blocks as they came: who sits down goes on with what these showed of it beside others. That
+makes O(d n_observed) numbers, whatever the number of examples.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,9 +14,19 @@ import numpy as np
 
 from keyhole import kernels
 from keyhole.arrays import Floats, Ints
-from keyhole.learners.pursuit.constants import ENOUGH_ATTRIBUTES, LARGEST_PRIOR, LEAST, STALE, TINY, VISIBLE_T2
+from keyhole.learners.pursuit.constants import (
+    ENOUGH_ATTRIBUTES,
+    LARGEST_PRIOR,
+    LATEST_LOOKS,
+    LEAST,
+    MOST_BLOCKS,
+    STALE,
+    TINY,
+    VISIBLE_T2,
+)
 from keyhole.learners.pursuit.scores import Beside, Prior, Scores, Sums, alone, partial
 from keyhole.learners.pursuit.seen import Seen
+from keyhole.statistics import MomentSums
 
 #: To which power the weight of a look enters each of the sums of an attribute, in the order of `Sums`.
 _POWERS = np.array([[0], [1], [2], [0], [2], [1], [2], [2], [2]])
@@ -51,6 +63,10 @@ class Evidence:
         self._n = 0
         self._target_mean = 0.0
         self._prior = Prior(0.0, LARGEST_PRIOR)
+        # The latest blocks, their weights, and what looks at their attributes counted for by then.
+        n_blocks = min(LATEST_LOOKS * n_attributes // n_seats, MOST_BLOCKS)
+        self._latest: deque[tuple[Seen, float, Floats]] = deque(maxlen=n_blocks)
+        self._counts = np.ones(n_attributes)  # what a look of the first day still counts for
 
     def of(self, some: Ints) -> Sums:
         """The sums of some attributes, alone and with the seats."""
@@ -74,6 +90,7 @@ class Evidence:
             kernels.compiled.add_block(a, *told, *about)
         else:
             self._add(block, weight)
+        self._latest.append((block, weight, self._counts[block.attributes]))
         self._n += moments.n
         self._target_mean += (moments.mean[-1] - self._target_mean) * moments.n / self._n
 
@@ -111,15 +128,47 @@ class Evidence:
         for table, pairs in zip(self._pairs.reshape(4, -1), news, strict=True):
             table[cells] += pairs  # in half of the time that rows and columns take
 
-    def open(self, newcomers: Sequence[int]) -> None:
-        """Rows for new seats. What the other seats know about them is known to them about the others."""
+    def open(self, newcomers: Sequence[int], with_residual: Floats | float = 0.0) -> None:
+        """Rows for new seats, and what they have in common with the residual of the model.
+
+        What the other seats know about them is known to them about the others. Of everybody else they know what the
+        latest blocks have shown.
+        """
         first, end, at = self._seats.size, self._seats.size + len(newcomers), np.array(newcomers, dtype=np.int64)
         self._pairs[:, first:end] = 0.0
+        self._recall(at, first)
         known = self._pairs[:3]  # all but what is about the residual
         known[:, first:end, self._seats] = known[:, :first, at].transpose(0, 2, 1)
+        self.total.residual[first:end] = self.total.both[first:end] * np.reshape(with_residual, (-1, 1))
         self._seats = np.append(self._seats, at)
         self._row.update(zip(newcomers, range(first, end), strict=True))
         self._seated[at] = True
+
+    def _recall(self, newcomers: Ints, first: int) -> None:
+        """What the latest blocks showed of newcomers together with others, about the means as they are known by now.
+
+        Their rows begin with the ``first``.
+        """
+        for block, weight, counted in self._latest:
+            a, moments = block.attributes, block.sums.moments
+            if kernels.compiled is None or moments.pairs is not None:
+                self._recall_block(a, moments, weight * self._counts[a] / counted, newcomers, first)
+            else:
+                told = a, moments.mean, moments.products, moments.n, weight, counted, newcomers, first
+                kernels.compiled.recall(*told, self.examples, self.means, self._counts, self._pairs)
+
+    def _recall_block(self, a: Ints, moments: MomentSums, by: Floats, newcomers: Ints, first: int) -> None:
+        """The same of one block, which counts ``by`` so much for its attributes, in numpy and with missing values."""
+        places, size = a.searchsorted(newcomers), a.size
+        there = (a.take(places, mode="clip") == newcomers).nonzero()[0]
+        at = places[there]
+        step = np.where(self.examples[a] > 0, moments.mean[:size] - self.means[a], 0.0)
+        products = moments.products[at, :size] + moments.n * step[at, None] * step
+        together = moments.shown()[at, :size] * (1.0 - 1.0 / np.maximum(self.examples[a], 1.0))
+        products *= together > 0  # what was never there together says nothing
+        cells = first + there[:, None], a
+        for table, pairs in zip(self._pairs, (by * products, by * together, together), strict=False):
+            table[cells] += pairs
 
     def close(self, j: int) -> None:
         """Give the row of seat j away, to the last."""
@@ -154,6 +203,7 @@ class Evidence:
         if np.count_nonzero(stale):
             at, by = some[stale], worth[stale]
             self._sums[:, at] *= by**_POWERS
+            self._counts[at] *= by
             for table in (total.products, total.both, total.residual):
                 table[: self._seats.size, at] *= by
 

@@ -330,7 +330,7 @@ class Hunt:
             together = evidence.total.together[evidence.rows(core.members)[:, None], at]
             told[:, places], told_by[:, places] = scores.covariance.T, np.minimum(together, examples).T
         self.seats.sit(newcomers, Brought(told, told_by, scores.beyond))
-        evidence.open(newcomers)
+        evidence.open(newcomers, told[:, 0])
         self._standings.seated_at.update(dict.fromkeys(newcomers, self.n))
 
     def _propose(self) -> None:
