@@ -1,5 +1,7 @@
 """Settings for all tests, and the two ways in which the innermost loops may run."""
 
+import signal
+
 import pytest
 from hypothesis import settings
 
@@ -8,6 +10,9 @@ from keyhole import kernels
 # A loaded machine is slow, not wrong; and a test that failed yesterday should fail today, for everybody.
 settings.register_profile("keyhole", deadline=None, derandomize=True)
 settings.load_profile("keyhole")
+
+# What a shell starts in the background ignores Ctrl-C, and so would every command that a test starts and interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="module", params=["compiled", "numpy"])
