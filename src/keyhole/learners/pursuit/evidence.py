@@ -2,8 +2,8 @@
 
 Sums over all looks, each block weighted by one over the residual variance at its time: a look at an attribute says more
 the more of the target is already explained. With one row per seat, covariances between every seat and every attribute
-are kept, too, and the latest blocks as they came: who sits down goes on with what these showed of it beside others. That
-makes O(d n_observed) numbers, whatever the number of examples.
+are kept, too, and the latest blocks as they came: who sits down goes on with what these showed of it beside others.
+That makes O(d n_observed) numbers, whatever the number of examples.
 """
 
 from collections import deque
