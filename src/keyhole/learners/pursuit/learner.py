@@ -5,7 +5,8 @@ An attribute is unseen, scouted, seated, in the core, or published:
 * **Scouts.** The free looks of every block go to the attributes about whom there is most doubt: those for which what
   they would explain beyond the core has the largest posterior variance. What they show is kept for ever.
 * **Seats.** An attribute whose score stands out takes a seat: from then on it is looked at in every example, together
-  with all other seats, so that seats are compared on matched evidence.
+  with all other seats, so that seats are compared on matched evidence. What the latest blocks showed of it beside
+  scouts helps to tell what is theirs.
 * **Core.** Stepwise least squares among the seats picks the model. Who lost on matched evidence leaves its seat. The
   coefficients are by all looks at the members, those from before they sat included, unless matched ones contradict.
 * **Published.** The best of the core, and of the other seats while there is room, once this has predicted new examples
