@@ -207,7 +207,7 @@ def test_a_newcomer_counts_for_half_until_it_is_likely_and_most_behind_it_came_s
     y = Q @ [1.0, t / 20, 1.0] + 2.0
     hunt = Hunt(2, 2, Budget.of_looks(2, 2, 2), rng)
     hunt.n, hunt.seats.members = 400, [0, 1]
-    hunt._standings.seated_at = {0: 399, 1: seated_at}
+    hunt._standings.seated_at[:2] = 399, seated_at
     fit = Stepwise(range(2), seated(range(2), (X, y)).completed(), np.ones(2), np.ones(2))
     fit.settle([0, 1])
     assert fit.t()[1] == pytest.approx(t, rel=0.02)
@@ -369,6 +369,90 @@ def test_with_everything_seen_the_score_of_a_scout_is_that_of_a_partial_regressi
         beyond = X[:, j] - A @ np.linalg.lstsq(A, X[:, j])[0]
         assert scores.beyond[place] == pytest.approx(np.var(beyond), rel=2e-2)
         assert scores.score[place] == pytest.approx(beyond @ (y - A @ coef), rel=1e-2, abs=1.0)
+
+
+@pytest.mark.parametrize("j", [2, 3, 4])
+def test_members_are_missed_beside_a_newcomer_as_by_least_squares_with_it(j):
+    X, y = correlated(n=4_000)
+    A = np.column_stack([X[:, :2], np.ones(4_000)])
+    coef, *_ = np.linalg.lstsq(A, y)
+    hunt = Hunt(6, 2, Budget.of_looks(4, 6, 2), np.random.default_rng(0))
+    hunt.evidence.open([0])
+    hunt.evidence.open([1])
+    hunt.evidence.add(seen(X, y, range(6), kh.Predictor([0, 1], coef[:2], coef[2], 6)), weight=1.0)
+    gram = np.cov(X[:, :2].T)
+    hunt.core = Core([0, 1], coef[:2], float(coef[2]), gram.diagonal().copy(), np.linalg.inv(gram))
+
+    missed = hunt._missed_beside(np.array([j]))[:, 0]
+
+    def left(attributes):
+        rows = np.column_stack([X[:, attributes], np.ones(4_000)])
+        return np.mean((y - rows @ np.linalg.lstsq(rows, y)[0]) ** 2)
+
+    expected = [left([1, j]) - left([0, 1, j]), left([0, j]) - left([0, 1, j])]
+    np.testing.assert_allclose(missed, expected, rtol=0.05, atol=0.003)
+
+
+def test_who_stands_for_an_attribute_that_matters_makes_room_for_it_though_all_seats_are_taken():
+    """Ten attributes stand for the two that matter, and four looks at an example meet some of them first."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(5_000, 16))
+        X[:, 2:12] = X[:, [0, 1] * 5] + 0.6 * X[:, 2:12]
+        y = X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=5_000)
+
+        result = kh.learn(kh.Pursuit(4, 2), kh.ArraySource(X, y), seed=seed, progress=False)
+
+        assert result.predictor.attributes.tolist() == [0, 1]
+
+
+def test_a_target_with_heavy_tails_does_not_make_the_first_looks_the_last():
+    """While no example is extreme, little seems to be left to explain, and what is seen then seems to be exact."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6_000, 12))
+    y = np.exp(2.5 * rng.normal(size=6_000)) + 30.0 * X[:, 0]
+
+    result = kh.learn(kh.Pursuit(4, 2), kh.ArraySource(X, y), progress=False)
+
+    assert 0 in result.predictor.attributes
+    assert result.bill.per_attribute.min() > 100
+
+
+def test_a_full_core_can_always_be_compared_with_somebody_else():
+    for n_observed in range(2, 30):
+        for n_nonzero in (None, *range(1, n_observed)):
+            budget = Budget.of_looks(n_observed, 100, n_nonzero)
+
+            assert (n_nonzero or 1) <= budget.core < budget.seats <= budget.always <= n_observed
+
+
+def test_looks_that_were_taken_for_too_exact_count_as_if_that_had_been_known():
+    X, y = correlated(n=500)
+    tempered, right = Evidence(6, 4), Evidence(6, 4)
+    for evidence, weight in ((tempered, 50.0), (right, 0.5)):
+        evidence.open([1])
+        evidence.add(seen(X[:250], y[:250], [0, 1, 2, 4]), weight)
+        evidence.add(seen(X[250:], y[250:], [1, 3, 4, 5]), weight)
+
+    tempered.temper(0.5)
+
+    np.testing.assert_allclose(tempered._sums, right._sums)
+    np.testing.assert_allclose(tempered._pairs, right._pairs)
+    for evidence in (tempered, right):  # what is recalled from the blocks counts for as little
+        evidence.open([4])
+    np.testing.assert_allclose(tempered._pairs, right._pairs)
+
+
+def test_looks_of_a_time_when_more_was_left_to_explain_are_not_tempered():
+    X, y = correlated(n=500)
+    evidence = Evidence(6, 4)
+    evidence.add(seen(X, y, [0, 1, 2]), 0.5)
+    before = evidence._sums.copy()
+
+    for weight in (5.0, 0.5, 0.4):  # hardly less is chance
+        evidence.temper(weight)
+
+    np.testing.assert_array_equal(evidence._sums, before)
 
 
 def shown_before_it_sat(X, y, *, n_attributes, n_seats):
@@ -818,7 +902,7 @@ def test_several_blocks_of_a_round_share_the_seats_and_nothing_else():
     hunt, most = Hunt(1_000, 5, Budget.of_looks(30, 1_000, 5), np.random.default_rng(0)), 0
 
     while hunt.n < 4_000:
-        always = hunt._always()
+        always = hunt._needed().nonzero()[0]
         blocks = ask(source, hunt)
         scouts = [np.setdiff1d(attributes, always) for attributes in blocks]
         assert all(attributes.size == 30 for attributes in blocks)

@@ -344,7 +344,7 @@ def test_the_scouts_of_one_block_come_from_one_shelf():
     source = kh.SyntheticSource.sparse(300, 4, seed=0)
     hunt = Hunt(300, 4, Budget.of_looks(20, 300, 4), np.random.default_rng(0), shelves=6)
     while hunt.n < 2_000:
-        always = hunt._always()
+        always = hunt._needed().nonzero()[0]
         blocks, n = hunt.choose()
         scouts = [np.setdiff1d(attributes, always) for attributes in blocks]
         assert all(np.unique(party // 50).size == 1 for party in scouts)

@@ -27,12 +27,13 @@ def coefficient_error(behind: Floats) -> float:
     return float(quantile * np.mean(1.0 / np.maximum(behind, 1.0)))
 
 
-def undiscovered(z: Floats, error: Floats, *, n_expected: int, given_up: float) -> float:
+def undiscovered(z: Floats, error: Floats, *, n_expected: int, given_up: Floats | float) -> float:
     """What the attributes outside can be expected to take away from the mean squared error.
 
     ``z`` are their scores in standard errors, ``error`` the squared standard errors in units of what a score takes
     away. So many of them, ``n_expected``, are thought to matter before their scores are looked at. What comes in takes
-    the place of what is ``given_up``: zero for a free place, the worth of the least useful member where there is none.
+    the place of what is ``given_up``: zero for a free place; where there is none, the worth of the member that is least
+    useful beside it.
     """
     shrink = SLAB / (1 + SLAB)
     bayes_factor = np.exp(np.minimum(0.5 * shrink * z**2, 300.0))

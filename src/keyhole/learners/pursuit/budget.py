@@ -30,11 +30,16 @@ class Budget:
 
     @classmethod
     def of_looks(cls, n_observed: int, n_attributes: int, n_nonzero_coefs: int | None) -> "Budget":
-        """So many looks. One is left for scouts, unless everything is in sight or the predictor may need all."""
+        """So many looks. One is left for scouts, unless everything is in sight or the predictor may need all.
+
+        There are two seats more than the core may take, or nobody could be compared with its members and take the place
+        of one. If need be, the last look is one of them.
+        """
         most = n_observed if n_observed in (n_attributes, n_nonzero_coefs) else n_observed - 1
-        core = max(1, min(most, max(int(CORE_SHARE * n_observed), n_nonzero_coefs or 1)))
-        seats = max(1, min(most, core + (n_observed - core + 2) // 3))
-        return cls(PriceList(np.ones(n_attributes)), n_observed, core=core, seats=seats, always=max(1, most))
+        any_size, s = n_nonzero_coefs is None, n_nonzero_coefs or 1
+        core = max(1, min(most if any_size else most - 1, int(CORE_SHARE * n_observed)), min(most, s))
+        seats = min(n_observed, core + max(2, (n_observed - core + 2) // 3))
+        return cls(PriceList(np.ones(n_attributes)), n_observed, core=core, seats=seats, always=max(most, seats))
 
     @classmethod
     def of_money(cls, prices: PriceList, limit: float) -> "Budget":

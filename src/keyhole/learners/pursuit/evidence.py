@@ -28,8 +28,10 @@ from keyhole.learners.pursuit.scores import Beside, Prior, Scores, Sums, alone, 
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.statistics import MomentSums
 
-#: To which power the weight of a look enters each of the sums of an attribute, in the order of `Sums`.
+#: To which power the weight of a look enters each of the sums of an attribute, in the order of `Sums`, ...
 _POWERS = np.array([[0], [1], [2], [0], [2], [1], [2], [2], [2]])
+#: ... where the residual's variance at that time is now taken to be one over the new weight.
+_POWERS_AT_TODAYS_VARIANCE = np.array([[0], [1], [1], [0], [1], [1], [2], [2], [2]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +60,7 @@ class Evidence:
         #: The same by name, for all attributes, with free rows after those of the seats.
         self.total = Sums(*self._sums, *self._pairs)
         self._seats = np.zeros(0, dtype=np.int64)  # by row
-        self._row: dict[int, int] = {}  # of each seat
-        self._seated = np.zeros(n_attributes, dtype=bool)
+        self._row = np.full(n_attributes, -1)  # of each seat; nobody else has one
         self._n = 0
         self._target_mean = 0.0
         self._prior = Prior(0.0, LARGEST_PRIOR)
@@ -75,7 +76,7 @@ class Evidence:
 
     def rows(self, seats: Sequence[int]) -> Ints:
         """Where the tables have these seats."""
-        return np.array([self._row[j] for j in seats], dtype=np.int64)
+        return self._row[seats]
 
     def add(self, block: Seen, weight: float) -> None:
         """Take in a block, which shows all seats.
@@ -140,9 +141,8 @@ class Evidence:
         known = self._pairs[:3]  # all but what is about the residual
         known[:, first:end, self._seats] = known[:, :first, at].transpose(0, 2, 1)
         self.total.residual[first:end] = self.total.both[first:end] * np.reshape(with_residual, (-1, 1))
-        self._seats = np.append(self._seats, at)
-        self._row.update(zip(newcomers, range(first, end), strict=True))
-        self._seated[at] = True
+        self._seats = np.concatenate((self._seats, at))
+        self._row[at] = np.arange(first, end)
 
     def _recall(self, newcomers: Ints, first: int) -> None:
         """What the latest blocks showed of newcomers together with others, about the means as they are known by now.
@@ -172,12 +172,12 @@ class Evidence:
 
     def close(self, j: int) -> None:
         """Give the row of seat j away, to the last."""
-        row, last = self._row.pop(j), self._seats.size - 1
-        self._seated[j] = False
+        row, last = self._row[j], self._seats.size - 1
+        self._row[j] = -1
         self._pairs[:, row] = self._pairs[:, last]
         self._seats[row] = self._seats[last]
         if row < last:
-            self._row[int(self._seats[last])] = row
+            self._row[self._seats[last]] = row
         self._seats = self._seats[:last].copy()
 
     def move_residuals(self, seats: Sequence[int], change: Floats) -> None:
@@ -195,17 +195,33 @@ class Evidence:
         known now stays as it is; this is about how much is made of what comes. The seats themselves are judged by what
         they show together, and what they have in common with a core that they are part of is not noise.
         """
-        if np.minimum.reduce(scores.worth, where=~self._seated[some], initial=1.0) >= STALE:
+        if np.minimum.reduce(scores.worth, where=self._row[some] < 0, initial=1.0) >= STALE:
             return
         total = self.total
         worth = np.maximum(scores.worth, LEAST * total.information[some] / np.maximum(total.noise[some], TINY))
-        stale = (worth < STALE) & (total.squares[some] > 0) & ~self._seated[some]
+        stale = (worth < STALE) & (total.squares[some] > 0) & (self._row[some] < 0)
         if np.count_nonzero(stale):
-            at, by = some[stale], worth[stale]
-            self._sums[:, at] *= by**_POWERS
-            self._counts[at] *= by
-            for table in (total.products, total.both, total.residual):
-                table[: self._seats.size, at] *= by
+            self._scale(some[stale], worth[stale], _POWERS)
+
+    def temper(self, weight: float) -> None:
+        """No look counts for clearly more than one of today, which has this weight.
+
+        The residual's variance falls as the model grows. Where it has risen, it was taken to be too small before, by
+        luck, or because the target has heavy tails: looks of that time would outweigh all that come, and be believed
+        to be as exact.
+        """
+        total = self.total
+        by = weight * total.looks / np.maximum(total.information, TINY)
+        at = np.flatnonzero((by < STALE) & (total.information > 0.0))
+        if at.size:
+            self._scale(at, by[at], _POWERS_AT_TODAYS_VARIANCE)
+
+    def _scale(self, some: Ints, by: Floats, powers: Ints) -> None:
+        """Let all looks at some attributes so far count by so much less."""
+        self._sums[:, some] *= by**powers
+        self._counts[some] *= by
+        for table in (self.total.products, self.total.both, self.total.residual):
+            table[: self._seats.size, some] *= by
 
     def learn_prior(self) -> None:
         """Empirical Bayes: what correlation is usual, and how far those are from it that are not visibly unusual."""

@@ -94,7 +94,7 @@ class Hunt:
         self._fit: Stepwise | None = None
         self._model: Predictor | None = None  # the working model; None where it is to be made anew
         self._t: dict[int, float] = {}
-        self._weakest = 0.0  # what the weakest member of a full core is worth, per unit of money
+        self._full = False  # the core
         self._residual_variance = 0.0
         self._left = 0.0  # of the target's variance, by the last fit
         self._progressive = np.zeros(2)  # squared errors on examples not learned from yet, and how many
@@ -118,8 +118,8 @@ class Hunt:
         The scouts are those about whom there is most doubt. What a block says about its own does not change how the
         others rank, so several blocks are chosen at once, as long as they leave most attributes for another time.
         """
-        always = self._always()
-        rank = self._standings.doubt.copy()
+        needed = self._needed()
+        always, rank = needed.nonzero()[0], self._standings.doubt.copy()
         if np.maximum.reduce(rank) == np.inf:
             unseen = rank == np.inf
             rank[unseen] = 1e290 * (1.0 + self._order[unseen])
@@ -132,7 +132,7 @@ class Hunt:
         parties = [scouts]
         if n_parties > 1 or self._shelf_of[-1]:
             parties = self._budget.parties(rank, always, max(n_parties, 1), self._shelf_of)
-        return [_sorted_union(always, party) for party in parties], n_examples
+        return [_with(needed, party) for party in parties], n_examples
 
     def _block_length(self, scouts: Ints, *, settled: bool) -> int:
         if self.n < 5 * EARLY_BLOCK:
@@ -184,14 +184,18 @@ class Hunt:
             for of_residuals in (block.sums.ee_xx, block.sums.e_xxx, block.sums.xxxx):
                 of_residuals[:] = 0.0
         self.n += moments.n
-        # A target that has been constant so far says nothing about anybody.
-        weight = 1.0 / self._residual_variance if self._residual_variance > NO_VARIANCE else 0.0
-        self.evidence.add(block, weight)
+        self.evidence.add(block, self._weight())
         self.seats.add(block)
 
-    def _always(self) -> Ints:
-        """What every example is looked at for."""
-        return np.array(sorted({*self.seats.members, *self.published.attributes.tolist()}), dtype=np.int64)
+    def _weight(self) -> float:
+        """What a look counts for; a target that has been constant so far says nothing about anybody."""
+        return 1.0 / self._residual_variance if self._residual_variance > NO_VARIANCE else 0.0
+
+    def _needed(self) -> NDArray[np.bool_]:
+        """Which attributes every example is looked at for."""
+        needed = np.zeros(self._d, dtype=bool)
+        needed[self.seats.members] = needed[self.published.attributes] = True
+        return needed
 
     def _score(self, some: Ints) -> Scores:
         """Bring the standings of some attributes up to date."""
@@ -221,6 +225,7 @@ class Hunt:
             self._residual_variance = float(sums.products[0, 0]) / max(sums.n - 1, 1)
             self._fit, self._t = None, {}
         self._be_honest_about_the_residual()
+        self.evidence.temper(self._weight())
         self._expected = self._expect()
         for some in self._everybody:
             self.evidence.discount(some, self._score(some))
@@ -276,13 +281,12 @@ class Hunt:
         # which residuals counted for less than they were, and cannot be moved.
         possible = change**2 <= 4.0 * fit.target_variance * C.diagonal()
         self.evidence.move_residuals(members, np.where(possible, change, 0.0))
-        self.core = Core([members[i] for i in at], theta, intercept, C.diagonal()[at], fit.inverse())
+        self.core = Core([members[i] for i in at.tolist()], theta, intercept, C.diagonal()[at], fit.inverse())
         self._fall_to(fit.residual_variance)
         # On new examples, so much more: coefficients that fit the old ones are off by as much as that made them fit.
         self._residual_variance = fit.residual_variance * (1.0 + 2.0 * fit.variance_of_coefficients())
         self._fit = fit
-        full = self._budget.cost(self.core.members) + self._budget.cheapest > self._budget.core
-        self._weakest = float(fit.loss_per_money().min()) if full and at.size else 0.0
+        self._full = self._budget.cost(self.core.members) + self._budget.cheapest > self._budget.core
         since = self._standings.core_since
         self._standings.core_since = {j: since.get(j, self.n) for j in self.core.members}
         return gone
@@ -302,21 +306,31 @@ class Hunt:
             self.seats.leave(leaving)
         for j in leaving:
             self.evidence.close(j)
-            del self._standings.seated_at[j]
         now, price = self._standings, self._budget.price
         z = np.abs(now.z)
         z[[*self.seats.members, *gone]] = 0.0
         outstanding = np.flatnonzero(z > self._z_seat)
-        worth = (z[outstanding] * now.error[outstanding]) ** 2
-        wanted = (worth > self._weakest * price[outstanding]) & self._budget.affordable[outstanding]
-        outstanding = outstanding[wanted]
+        outstanding = outstanding[self._budget.affordable[outstanding]]
+        if self._full and self.core.members:
+            worth = (z[outstanding] * now.error[outstanding]) ** 2
+            least = (self._missed_beside(outstanding) / price[self.core.members][:, None]).min(axis=0)
+            outstanding = outstanding[worth > least * price[outstanding]]
         ranked = outstanding[np.argsort(-z[outstanding] / np.sqrt(price[outstanding]), kind="stable")].tolist()
-        newcomers = list(self._budget.fitting(ranked, self.seats.members, self._always()))
+        newcomers = list(self._budget.fitting(ranked, self.seats.members, self._needed().nonzero()[0]))
         ends_the_search = len(self.seats.members) + len(newcomers) == self._budget.most_attributes < self._d
         if newcomers and ends_the_search and z[newcomers[-1]] <= Z_LAST:
             newcomers.pop()  # it would take the last look, and none were left for scouts
         if newcomers:
             self._sit(newcomers)
+
+    def _missed_beside(self, newcomers: Ints) -> Floats:
+        """By how much the error rises if a member of the core (a row) leaves once a newcomer (a column) has joined."""
+        core, scores = self.core, self.evidence.scores(newcomers, self.core)
+        coef = scores.score / (self.evidence.total.information[newcomers] * scores.beyond)
+        by_core = core.inverse @ scores.covariance  # each newcomer regressed on the core
+        theta = core.theta[:, None] - by_core * coef  # those of the members, once it has joined
+        missed: Floats = theta**2 / (core.inverse.diagonal()[:, None] + by_core**2 / scores.beyond)
+        return missed
 
     def _sit(self, newcomers: list[int]) -> None:
         """They take seats, and bring what they have shown as scouts."""
@@ -331,7 +345,7 @@ class Hunt:
             told[:, places], told_by[:, places] = scores.covariance.T, np.minimum(together, examples).T
         self.seats.sit(newcomers, Brought(told, told_by, scores.beyond))
         evidence.open(newcomers, told[:, 0])
-        self._standings.seated_at.update(dict.fromkeys(newcomers, self.n))
+        self._standings.seated_at[at] = self.n
 
     def _propose(self) -> None:
         """The best of the core stands as candidate, with the best of the other seats if there is room."""
@@ -387,8 +401,8 @@ class Hunt:
 
     def _sure(self, fit: Stepwise) -> NDArray[np.bool_]:
         """Which seats are in the core for good, or not just for what they brought: they were chosen for that."""
-        seated_at, t = np.array([self._standings.seated_at.get(j, 0) for j in fit.members]), np.abs(fit.t())
-        proved = (t >= T_LIKELY) & (self.n - seated_at >= PROVED * fit.behind)
+        t, since = np.abs(fit.t()), self.n - self._standings.seated_at[fit.members]
+        proved = (t >= T_LIKELY) & (since >= PROVED * fit.behind)
         return fit.inside & ((t >= T_CLEAR) | proved)
 
     # Ending
@@ -414,17 +428,29 @@ class Hunt:
         behind = np.append(self.n, fit.behind[fit.inside])
         outside = self._budget.affordable & (self.evidence.total.squares > 0)
         outside[np.array(fit.members)[fit.chosen()]] = False
-        given_up, n_expected = 0.0, 1
+        given_up, n_expected = np.zeros(self._d), 1
         if self._s is not None:
             inside, clear = fit.chosen(), np.abs(fit.t()) > T_CLEAR
-            given_up = float(fit.loss().min()) if inside.size == self._s else 0.0
             n_expected += self._s - int(np.count_nonzero(clear[inside]))
+            if inside.size == self._s:
+                given_up = self._given_up(fit)
         # Scouts are judged by their scores, seats beside the published ones by what they showed together with them.
         z, error = now.z.copy(), now.error**2
         z[fit.members] = fit.t()
         error[fit.members] = fit.gain() / np.maximum(z[fit.members] ** 2, TINY)
-        missed = undiscovered(z[outside], error[outside], n_expected=n_expected, given_up=given_up)
+        missed = undiscovered(z[outside], error[outside], n_expected=n_expected, given_up=given_up[outside])
         return coefficient_error(behind) + MARGIN * missed / max(self._residual_variance, TINY)
+
+    def _given_up(self, fit: Stepwise) -> Floats:
+        """What the predictor loses with the member that goes if an attribute comes in: it may make one useless."""
+        given_up = np.full(self._d, fit.loss().min())
+        inside = np.array(fit.members)[fit.chosen()]
+        places = np.flatnonzero(np.isin(self.core.members, inside))
+        rivals = np.flatnonzero(np.abs(self._standings.z) > self._z_seat)
+        if places.size:
+            missed = self._missed_beside(rivals)[places].min(axis=0)
+            given_up[rivals] = np.minimum(missed, given_up[rivals])
+        return given_up
 
     def explain(self) -> Explanation:
         """How every attribute in the model, and the next ones, stand."""
@@ -437,7 +463,7 @@ class Hunt:
         for j in [*inside, *[j for j in others if j not in inside][:10]]:
             looks, admitted = int(self.evidence.examples[j]), self._standings.core_since.get(j)
             if admitted is None and j in inside:
-                admitted = self._standings.seated_at[j]
+                admitted = int(self._standings.seated_at[j])
             terms.append(Term(j, self._standing_of(j), float(evidence[j]), looks, admitted))
         return Explanation(tuple(terms), self.published, gain=self.gain())
 
@@ -451,11 +477,11 @@ class Hunt:
         return Standing.SCOUTED if self.evidence.examples[j] else Standing.UNSEEN
 
 
-def _sorted_union(a: Ints, b: Ints) -> Ints:
-    """What is in either, ascending. Neither has anything twice."""
-    both = np.sort(np.concatenate((a, b)))  # `union1d` takes three times as long
-    again = both[1:] == both[:-1]
-    return np.delete(both, np.flatnonzero(again)) if np.count_nonzero(again) else both
+def _with(needed: NDArray[np.bool_], party: Ints) -> Ints:
+    """What is needed and the party, ascending."""
+    both = needed.copy()
+    both[party] = True
+    return both.nonzero()[0]
 
 
 def _median(values: Floats) -> float:

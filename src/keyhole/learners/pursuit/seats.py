@@ -60,11 +60,13 @@ class Seats:
 
     def leave(self, some: Sequence[int]) -> None:
         """Some attributes give up their seats; what they showed is kept as pooled evidence elsewhere."""
-        stay = np.array([j not in some for j in self.members], dtype=bool)
-        columns = np.append(True, stay)  # with that of the target, or of the residual
+        columns = np.array(
+            [True, *[j not in some for j in self.members]]
+        )  # that of the target, or of the residual, first
+        stay = columns[1:]
         self._columns = self._columns[columns]
         self.members = [j for j in self.members if j not in some]
-        both = np.ix_(stay, columns)
+        both = stay.nonzero()[0][:, None], columns.nonzero()[0]
         self._told, self._told_by = self._told[both], self._told_by[both]
         self._beyond = self._beyond[stay]
         epochs, self.epochs = self.epochs, []

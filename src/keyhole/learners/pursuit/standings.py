@@ -26,7 +26,7 @@ class Standings:
         # A standard error, in units of the standard deviation that the attribute would explain, and in the same units
         # how much doubt there is about that; infinite for one never seen.
         self.error, self.doubt = np.zeros(n_attributes), np.full(n_attributes, np.inf)
-        self.seated_at: dict[int, int] = {}
+        self.seated_at = np.zeros(n_attributes, dtype=np.int64)  # of those who sit
         self.core_since: dict[int, int] = {}
 
     def update(

@@ -73,9 +73,11 @@ class Stepwise:
         self._robust_degrees = np.full(len(members), 1e200) if robust_degrees is None else robust_degrees
         self.behind, self._mean, covariance = completed.behind[1:], completed.mean, completed.covariance
         variance = covariance.diagonal()
-        self._varies = variance[1:] > 0
+        varies = variance > 0
+        self._varies = varies[1:]
         # Attributes in units of their spread, so that no unit is better conditioned than another.
-        self._unit = np.append(1.0, np.sqrt(np.where(self._varies, variance[1:], 1.0)))
+        self._unit = np.sqrt(np.where(varies, variance, 1.0))
+        self._unit[0] = 1.0
         self._swept = covariance / (self._unit[:, None] * self._unit)
         self._swept.reshape(-1)[len(variance) + 1 :: len(variance) + 1] += 1e-9
         self._correlation = self._swept[1:, 1:].copy()
@@ -127,7 +129,8 @@ class Stepwise:
 
     def settle(self, start: Sequence[int]) -> None:
         """From the members in ``start``: drop what is not needed, add what is, until nothing moves."""
-        places = np.array([i for i, j in enumerate(self.members) if j in start], dtype=np.int64)
+        first = set(start)
+        places = np.array([i for i, j in enumerate(self.members) if j in first], dtype=np.int64)
         if kernels.compiled is not None:
             kernels.compiled.settle(places, T_DROP, T_ADD, *self._state(), np.empty(self.inside.size))
             return
@@ -181,7 +184,7 @@ class Stepwise:
         What a seat is missed for counts as many times as its ``credit``.
         """
         gone: list[int] = []
-        while self.inside.any() and not fits([self.members[i] for i in self.chosen()]):
+        while self.inside.any() and not fits([self.members[i] for i in self.chosen().tolist()]):
             i = int(np.argmin(self.loss_per_money() * credit))
             self.flip(i)
             gone.append(self.members[i])
