@@ -350,17 +350,20 @@ def test_there_are_never_more_epochs_than_allowed_and_the_newest_is_never_joined
     assert sum(epoch.n for epoch in seats.epochs) == 200
 
 
-def test_with_everything_seen_the_score_of_a_scout_is_that_of_a_partial_regression():
-    X, y = correlated(n=4_000)
-    coef, *_ = np.linalg.lstsq(np.column_stack([X[:, :2], np.ones(4_000)]), y)
-    model = kh.Predictor([0, 1], coef[:2], coef[2], 6)
-    evidence = Evidence(6, 4)
+def everything_seen(X, y):
+    """What all attributes have shown beside a core of the first two, and that core."""
+    n = len(y)
+    coef, *_ = np.linalg.lstsq(np.column_stack([X[:, :2], np.ones(n)]), y)
+    evidence, gram = Evidence(6, 4), np.cov(X[:, :2].T)
     for j in (0, 1):
         evidence.open([j])
-    block = seen(X, y, range(6), model)
-    evidence.add(block, weight=1.0)
-    gram = np.cov(X[:, :2].T)
-    core = Core([0, 1], coef[:2], float(coef[2]), gram.diagonal().copy(), np.linalg.inv(gram))
+    evidence.add(seen(X, y, range(6), kh.Predictor([0, 1], coef[:2], coef[2], 6)), weight=1.0)
+    return evidence, Core([0, 1], coef[:2], float(coef[2]), gram.diagonal().copy(), np.linalg.inv(gram))
+
+
+def test_with_everything_seen_the_score_of_a_scout_is_that_of_a_partial_regression():
+    X, y = correlated(n=4_000)
+    evidence, core = everything_seen(X, y)
 
     scores = evidence.scores(np.array([2, 3]), core)
 
@@ -368,22 +371,16 @@ def test_with_everything_seen_the_score_of_a_scout_is_that_of_a_partial_regressi
     for place, j in enumerate((2, 3)):
         beyond = X[:, j] - A @ np.linalg.lstsq(A, X[:, j])[0]
         assert scores.beyond[place] == pytest.approx(np.var(beyond), rel=2e-2)
-        assert scores.score[place] == pytest.approx(beyond @ (y - A @ coef), rel=1e-2, abs=1.0)
+        residual = y - A @ [*core.theta, core.intercept]
+        assert scores.score[place] == pytest.approx(beyond @ residual, rel=1e-2, abs=1.0)
 
 
 @pytest.mark.parametrize("j", [2, 3, 4])
 def test_members_are_missed_beside_a_newcomer_as_by_least_squares_with_it(j):
     X, y = correlated(n=4_000)
-    A = np.column_stack([X[:, :2], np.ones(4_000)])
-    coef, *_ = np.linalg.lstsq(A, y)
-    hunt = Hunt(6, 2, Budget.of_looks(4, 6, 2), np.random.default_rng(0))
-    hunt.evidence.open([0])
-    hunt.evidence.open([1])
-    hunt.evidence.add(seen(X, y, range(6), kh.Predictor([0, 1], coef[:2], coef[2], 6)), weight=1.0)
-    gram = np.cov(X[:, :2].T)
-    hunt.core = Core([0, 1], coef[:2], float(coef[2]), gram.diagonal().copy(), np.linalg.inv(gram))
+    evidence, core = everything_seen(X, y)
 
-    missed = hunt._missed_beside(np.array([j]))[:, 0]
+    missed = evidence.missed_beside(np.array([j]), core)[:, 0]
 
     def left(attributes):
         rows = np.column_stack([X[:, attributes], np.ones(4_000)])

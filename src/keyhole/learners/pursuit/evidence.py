@@ -279,6 +279,15 @@ class Evidence:
         score, noise, beyond, worth = result
         return Scores(score, noise, beyond, worth, covariance)
 
+    def missed_beside(self, newcomers: Ints, core: Core) -> Floats:
+        """By how much the error rises if a member of the core (a row) leaves once a newcomer (a column) has joined."""
+        scores = self.scores(newcomers, core)
+        coef = scores.score / (self.total.information[newcomers] * scores.beyond)
+        by_core = core.inverse @ scores.covariance  # each newcomer regressed on the core
+        theta = core.theta[:, None] - by_core * coef  # those of the members, once it has joined
+        missed: Floats = theta**2 / (core.inverse.diagonal()[:, None] + by_core**2 / scores.beyond)
+        return missed
+
     def equations(self, seats: Sequence[int]) -> tuple[Floats, Floats]:
         """The normal equations A theta = b of some seats, each from all looks at its attribute, on average.
 

@@ -313,8 +313,8 @@ class Hunt:
         outstanding = outstanding[self._budget.affordable[outstanding]]
         if self._full and self.core.members:
             worth = (z[outstanding] * now.error[outstanding]) ** 2
-            least = (self._missed_beside(outstanding) / price[self.core.members][:, None]).min(axis=0)
-            outstanding = outstanding[worth > least * price[outstanding]]
+            missed = self.evidence.missed_beside(outstanding, self.core) / price[self.core.members][:, None]
+            outstanding = outstanding[worth > missed.min(axis=0) * price[outstanding]]
         ranked = outstanding[np.argsort(-z[outstanding] / np.sqrt(price[outstanding]), kind="stable")].tolist()
         newcomers = list(self._budget.fitting(ranked, self.seats.members, self._needed().nonzero()[0]))
         ends_the_search = len(self.seats.members) + len(newcomers) == self._budget.most_attributes < self._d
@@ -322,15 +322,6 @@ class Hunt:
             newcomers.pop()  # it would take the last look, and none were left for scouts
         if newcomers:
             self._sit(newcomers)
-
-    def _missed_beside(self, newcomers: Ints) -> Floats:
-        """By how much the error rises if a member of the core (a row) leaves once a newcomer (a column) has joined."""
-        core, scores = self.core, self.evidence.scores(newcomers, self.core)
-        coef = scores.score / (self.evidence.total.information[newcomers] * scores.beyond)
-        by_core = core.inverse @ scores.covariance  # each newcomer regressed on the core
-        theta = core.theta[:, None] - by_core * coef  # those of the members, once it has joined
-        missed: Floats = theta**2 / (core.inverse.diagonal()[:, None] + by_core**2 / scores.beyond)
-        return missed
 
     def _sit(self, newcomers: list[int]) -> None:
         """They take seats, and bring what they have shown as scouts."""
@@ -448,7 +439,7 @@ class Hunt:
         places = np.flatnonzero(np.isin(self.core.members, inside))
         rivals = np.flatnonzero(np.abs(self._standings.z) > self._z_seat)
         if places.size:
-            missed = self._missed_beside(rivals)[places].min(axis=0)
+            missed = self.evidence.missed_beside(rivals, self.core)[places].min(axis=0)
             given_up[rivals] = np.minimum(missed, given_up[rivals])
         return given_up
 
