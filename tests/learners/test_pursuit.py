@@ -403,6 +403,37 @@ def test_who_stands_for_an_attribute_that_matters_makes_room_for_it_though_all_s
         assert result.predictor.attributes.tolist() == [0, 1]
 
 
+def in_place_of(n, rng):
+    """Attribute 0 matters, and so does 1; the model has 1, and 2 in place of 0."""
+    X = rng.normal(size=(n, 6))
+    X[:, 2] = X[:, 0] + 0.9 * X[:, 2]
+    y = X[:, 0] + 3.0 * X[:, 1] + 0.1 * rng.normal(size=n)
+    hunt = Hunt(6, 2, Budget.of_looks(4, 6, 2), rng)
+    sit(hunt.seats, [1, 2])
+    hunt.evidence.open([1, 2])
+    block = seen(X, y, range(6))
+    hunt.seats.add(block)
+    hunt.evidence.add(block, weight=1.0)
+    hunt.n = n
+    return hunt
+
+
+def test_who_would_make_a_member_useless_is_given_a_seat_though_it_would_be_missed_less_beside_it():
+    hunt = in_place_of(4_000, np.random.default_rng(0))
+
+    hunt._decide()
+
+    assert 0 in hunt.seats.members
+
+
+def test_there_is_much_to_be_gained_while_somebody_would_make_a_member_useless():
+    hunt = in_place_of(4_000, np.random.default_rng(0))
+    hunt._decide()
+
+    assert hunt.core.members == [1, 2]
+    assert hunt.gain() > 0.5
+
+
 def test_a_target_with_heavy_tails_does_not_make_the_first_looks_the_last():
     """While no example is extreme, little seems to be left to explain, and what is seen then seems to be exact."""
     rng = np.random.default_rng(0)

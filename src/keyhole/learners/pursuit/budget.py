@@ -32,8 +32,8 @@ class Budget:
     def of_looks(cls, n_observed: int, n_attributes: int, n_nonzero_coefs: int | None) -> "Budget":
         """So many looks. One is left for scouts, unless everything is in sight or the predictor may need all.
 
-        There are two seats more than the core may take, or nobody could be compared with its members and take the place
-        of one. If need be, the last look is one of them.
+        There are two seats more than the core may take, or as many as there are looks: without them nobody could be
+        compared with its members and take the place of one. If need be, the last look is one of them.
         """
         most = n_observed if n_observed in (n_attributes, n_nonzero_coefs) else n_observed - 1
         any_size, s = n_nonzero_coefs is None, n_nonzero_coefs or 1

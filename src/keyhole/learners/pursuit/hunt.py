@@ -94,7 +94,7 @@ class Hunt:
         self._fit: Stepwise | None = None
         self._model: Predictor | None = None  # the working model; None where it is to be made anew
         self._t: dict[int, float] = {}
-        self._full = False  # the core
+        self._full = False  # whether the core may not take anybody else
         self._residual_variance = 0.0
         self._left = 0.0  # of the target's variance, by the last fit
         self._progressive = np.zeros(2)  # squared errors on examples not learned from yet, and how many
@@ -132,7 +132,7 @@ class Hunt:
         parties = [scouts]
         if n_parties > 1 or self._shelf_of[-1]:
             parties = self._budget.parties(rank, always, max(n_parties, 1), self._shelf_of)
-        return [_with(needed, party) for party in parties], n_examples
+        return [_union(needed, party) for party in parties], n_examples
 
     def _block_length(self, scouts: Ints, *, settled: bool) -> int:
         if self.n < 5 * EARLY_BLOCK:
@@ -468,7 +468,7 @@ class Hunt:
         return Standing.SCOUTED if self.evidence.examples[j] else Standing.UNSEEN
 
 
-def _with(needed: NDArray[np.bool_], party: Ints) -> Ints:
+def _union(needed: NDArray[np.bool_], party: Ints) -> Ints:
     """What is needed and the party, ascending."""
     both = needed.copy()
     both[party] = True

@@ -60,10 +60,8 @@ class Seats:
 
     def leave(self, some: Sequence[int]) -> None:
         """Some attributes give up their seats; what they showed is kept as pooled evidence elsewhere."""
-        columns = np.array(
-            [True, *[j not in some for j in self.members]]
-        )  # that of the target, or of the residual, first
-        stay = columns[1:]
+        stay = np.array([j not in some for j in self.members], dtype=bool)
+        columns = np.concatenate(([True], stay))  # with that of the target, or of the residual
         self._columns = self._columns[columns]
         self.members = [j for j in self.members if j not in some]
         both = stay.nonzero()[0][:, None], columns.nonzero()[0]
