@@ -15,6 +15,17 @@ settings.load_profile("keyhole")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture
+def unmeasured(monkeypatch):
+    """Processes that the test starts are not measured for coverage.
+
+    Coverage takes a lock in the midst of the code that it traces; Ctrl-C there leaves it locked, and the process waits
+    for itself. One in twenty did. So whoever sends Ctrl-C asks for this.
+    """
+    for name in ("COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture(scope="module", params=["compiled", "numpy"])
 def each_way(request):
     """Once with the compiled loops and once without."""

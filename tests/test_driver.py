@@ -247,6 +247,7 @@ def run_in_a_terminal(code, until):
     return out, drawn
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_a_terminal_shows_a_bar_and_ctrl_c_ends_the_run_with_a_result():
     out, drawn = run_in_a_terminal(ENDLESS.format(limit=10**9), until="in the model")
 

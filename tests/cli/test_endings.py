@@ -55,6 +55,7 @@ def test_an_error_is_one_sentence_on_stderr_and_an_exit_code(tmp_path, process):
     assert outcome.stderr == "keyhole: the data must be a file, but there is no none.csv; check the name.\n"
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_the_progress_bar_is_for_terminals_and_ctrl_c_keeps_what_was_learned(houses):
     terminal, theirs = pty.openpty()
     order = ["fit", "plain.npz", "--nonzero", "2", "-o", "model.json", *ENDLESS]
@@ -86,6 +87,7 @@ def test_quiet_and_pipes_see_no_progress_bar(houses, process):
     os.close(terminal)
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_json_is_all_there_is_on_stdout_when_interrupted(houses):
     terminal, theirs = pty.openpty()
     running = start(houses, "fit", "plain.npz", "--json", *ENDLESS, stdout=subprocess.PIPE, stderr=theirs)

@@ -45,6 +45,7 @@ def run_script(tmp_path, ending):
     return subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=False)
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_ctrl_c_ends_the_workers_and_is_passed_on(tmp_path):
     ended = run_script(
         tmp_path,

@@ -8,7 +8,10 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX sends them")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX sends them"),
+    pytest.mark.usefixtures("unmeasured"),
+]
 
 #: Learns from 6 examples, two calls at a time. A call says that it was made, and waits for a byte before it answers.
 SCRIPT = """
