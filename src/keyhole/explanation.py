@@ -52,6 +52,7 @@ class Explanation:
     predictor: Predictor
     names: tuple[str, ...] | None = None
     gain: float = float("inf")  # at most this share of the mean squared error would go with another thousand examples
+    missing_values: int = 0  # so many values could not be had when they were looked at
 
     def label(self, attribute: int) -> str:
         """What to call an attribute."""
@@ -80,6 +81,10 @@ class Explanation:
             evidence = f"{term.evidence:.1f}"
             lines.append(
                 f"{name[:20]:<20} {value:>12} {evidence:>9} {term.looks:>9,} {since:>9}  {term.standing.value}"
+            )
+        if self.missing_values:
+            lines.append(
+                f"Missing: {self.missing_values:,} of the values looked at, which are not among the looks above."
             )
         if self.gain < 1:
             lines.append(f"Another 1,000 examples would lower the mean squared error by at most {self.gain:.2g} of it.")

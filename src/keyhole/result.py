@@ -55,6 +55,7 @@ class Result:
             "stopped": str(self.stopped or "an error broke it off"),
         }
         if self.explanation is not None:
+            about["bill"]["missing_values"] = self.explanation.missing_values
             about["reasons"] = self.explanation.as_data()
         write_model(path, Model(p, about))
 

@@ -144,6 +144,21 @@ def test_a_model_learned_by_pursuit_does_without_a_missing_value_and_says_so(hou
     assert told["missing_values"] == 1
 
 
+def test_fit_and_show_say_how_many_values_were_missing(tmp_path, run, told_json):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 600))
+    rows = [f"{x},{'n/a' if i % 3 else z},{x + z}" for i, (x, z) in enumerate(zip(a, b, strict=True))]
+    (tmp_path / "lab.csv").write_text("\n".join(["a,b,y", *rows]))
+    order = ["fit", "lab.csv", "--target", "y", "--observe", 2, "--nonzero", 1, "--learner", "pursuit", "--no-shuffle"]
+
+    fitted, told = run(*order, "-o", "model.json"), told_json(*order)
+
+    missing = sum(i % 3 > 0 for i in range(told["about"]["bill"]["examples"]))  # both columns are looked at throughout
+    assert told["about"]["bill"]["missing_values"] == missing
+    for outcome in (fitted, run("show", "model.json")):
+        assert f"{missing} of them were missing." in " ".join(outcome.out.split())
+
+
 def test_no_examples_make_no_predictions(houses, model, run):
     (houses / "new.csv").write_text("rooms,x7\n")
 

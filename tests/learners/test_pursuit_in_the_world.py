@@ -211,6 +211,17 @@ def test_what_was_learned_with_missing_answers_predicts_with_missing_answers():
     assert errors[0] - errors[1] == pytest.approx(0.2 * (4.0 + 1.0 + 0.25), rel=0.2)
 
 
+def test_the_explanation_counts_exactly_the_missing_values_that_were_looked_at():
+    X, y = examples(n=2_000)
+    holed = with_holes(X, 0.2)
+    spy = SpySource(holed, y)
+
+    explanation = kh.learn(kh.Pursuit(8, 3), spy, progress=False).explain()
+
+    assert explanation.missing_values == np.isnan(holed[spy.looked_at]).sum()
+    assert f"Missing: {explanation.missing_values:,} of the values looked at" in str(explanation)
+
+
 def test_half_of_all_values_missing_on_correlated_attributes_still_finds_the_support():
     source = kh.SyntheticSource.sparse(100, 5, seed=2, correlation=0.5)
     X, y = source.examples(12_000)

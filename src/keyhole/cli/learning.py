@@ -57,6 +57,7 @@ class Run:
         if self.prices is not None:
             about["bill"]["prices"] = dict(zip(p.labels(), self.prices.prices[p.attributes].tolist(), strict=True))
         if result.explanation is not None:
+            about["bill"]["missing_values"] = result.explanation.missing_values
             about["reasons"] = result.explanation.as_data()
         return Model(p, about)
 

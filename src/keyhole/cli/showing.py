@@ -107,7 +107,9 @@ def about_bill(about: Mapping[str, Any]) -> str:
     of_all = _share_of_cells(values, data)
     cost = bill.get("cost", values)
     price = f", at a cost of {number(cost)}" if isinstance(cost, int | float) and cost != values else ""
-    return f"{learner} looked at {values:,} values of {plural(examples, 'example')}{of_all}{price}."
+    missing = bill.get("missing_values")
+    holes = f"; {missing:,} of them were missing" if isinstance(missing, int) and missing else ""
+    return f"{learner} looked at {values:,} values of {plural(examples, 'example')}{of_all}{price}{holes}."
 
 
 def about_stop(about: Mapping[str, Any]) -> str:
