@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import keyhole as kh
 from keyhole import kernels
-from keyhole.learners.pursuit.completion import Completion
+from keyhole.learners.pursuit.completion import Brought, Completion
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.pursuit.standings import Expected, Standings
@@ -226,6 +226,7 @@ def in_steps(seed):
     X = rng.normal(size=(2_000, 13)) @ rng.normal(size=(13, 13))
     sizes, told = [4, 5, 8, 13], rng.normal(size=(12, 13))
     told_by, beyond = rng.uniform(0, 300, size=(12, 13)) * np.tri(12, 13), rng.uniform(1, 5, 12)
+    looks, beyond[7] = rng.uniform(0, 300, 12), 1e3  # one varied far more before it sat down
     completion = None
     for size, n in zip(sizes, [2_000, 700, 300, 100], strict=True):
         moments = Moments()(Block(np.arange(size - 1), X[-n:, 1:size], X[-n:, 0]))
@@ -233,7 +234,7 @@ def in_steps(seed):
         if completion is None:
             completion = Completion(moments, 12)
         else:
-            completion.extend(moments, told, told_by, beyond)
+            completion.extend(moments, Brought(told, told_by, beyond, looks))
     return completion
 
 

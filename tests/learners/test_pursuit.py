@@ -13,11 +13,12 @@ from scipy import integrate, stats
 import keyhole as kh
 from keyhole.explanation import MOVES, Standing
 from keyhole.learners.pursuit.budget import Budget
+from keyhole.learners.pursuit.completion import Brought
 from keyhole.learners.pursuit.constants import FLUKES, MAX_EPOCHS
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.hunt import Hunt
 from keyhole.learners.pursuit.publication import Publication, squared_error
-from keyhole.learners.pursuit.seats import Brought, Seats
+from keyhole.learners.pursuit.seats import Seats
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.pursuit.standings import Expected, doubt_about
 from keyhole.learners.pursuit.stepwise import Stepwise, as_normal, sweep, sweep_all
@@ -75,13 +76,14 @@ def ordinary_least_squares(X, y):
     return beta, beta / np.sqrt(variance * np.diag(np.linalg.inv(A.T @ A)))
 
 
-def sit(seats, newcomers, with_residual=(0.0, 0.0), with_seats=(), beyond=0.0):
+def sit(seats, newcomers, with_residual=(0.0, 0.0), with_seats=(), beyond=0.0, looks=None):
     """Somebody takes a seat, and brings covariances with examples behind them; most often nothing."""
     about = np.zeros((2, len(newcomers), len(seats.members) + 1))
     about[..., 0] = np.array(with_residual)[:, None]
     for i, brought in enumerate(with_seats):
         about[..., i + 1] = np.array(brought)[:, None]
-    seats.sit(newcomers, Brought(*about, np.full(len(newcomers), beyond)))
+    looks = with_residual[1] if looks is None else looks
+    seats.sit(newcomers, Brought(*about, *np.full((2, len(newcomers)), [[beyond], [looks]])))
 
 
 def seated(members, *blocks):
@@ -314,6 +316,31 @@ def test_a_rare_event_that_has_not_come_since_it_sat_down_keeps_a_sensible_coeff
     coef = np.linalg.solve(C[1:, 1:], C[0, 1:])
     np.testing.assert_allclose(coef[:2], [1.0, 0.0], atol=0.1)
     assert 0.2 < coef[2] < 1.5
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.5, 2.0])
+def test_a_newcomer_does_not_forget_wild_values_that_have_not_come_since_it_sat_down(slope):
+    """As a scout it had wild values, with another slope than its values since: the coefficient is that over all."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(5_100, 3))
+    X[:5_000, 2] *= 20.0
+    y = X[:, 0] + np.where(np.arange(5_100) < 5_000, slope, 1.0) * X[:, 2] + 0.1 * rng.normal(size=5_100)
+    among = np.cov(np.column_stack([y, X])[:5_000].T)
+    beta = np.linalg.solve(among[1:3, 1:3], among[1:3, 0])
+    brought = {
+        "with_residual": (among[3, 0] - among[3, 1:3] @ beta, 10.0),
+        "with_seats": [(c, 10.0) for c in among[3, 1:3]],
+        "beyond": among[3, 3],
+        "looks": 5_000.0,
+    }
+
+    completed = with_a_newcomer(X, y, 100, **brought)
+
+    C = completed.covariance
+    coef = np.linalg.solve(C[1:, 1:], C[0, 1:])
+    over_all, *_ = np.linalg.lstsq(X, y)
+    assert coef[2] == pytest.approx(over_all[2], rel=0.1, abs=0.01)
+    assert completed.behind[3] == 100  # what was told is no evidence any more: by its weight, it had faded
 
 
 def test_what_a_newcomer_brought_counts_at_first_and_is_forgotten_once_it_was_seen_twice_as_often():

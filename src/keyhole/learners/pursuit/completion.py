@@ -7,12 +7,36 @@ on those who were there before, from the examples that show all of them, fills i
 Here the target is replaced by its residual given the seats so far: what a newcomer learned as a scout is about that.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from keyhole import kernels
 from keyhole.arrays import Floats
-from keyhole.learners.pursuit.constants import RIDGE, TINY
+from keyhole.learners.pursuit.constants import COPY, RIDGE, TINY, WILDER
 from keyhole.statistics import MomentSums
+
+
+@dataclass(frozen=True, eq=False)
+class Brought:
+    """What seats (a row each) had learned as scouts when they sat down, as if from so many matched examples."""
+
+    told: Floats  # covariances: with the residual of the core, then with every seat
+    told_by: Floats  # the examples behind them; none where a seat is not in the core
+    beyond: Floats  # the variance of each beyond its regression on the core,
+    looks: Floats  # and the looks behind that
+
+    def joined(self, newcomers: "Brought") -> "Brought":
+        """With newcomers after them."""
+        beyond = np.concatenate((self.beyond, newcomers.beyond))
+        looks = np.concatenate((self.looks, newcomers.looks))
+        return Brought(_below(self.told, newcomers.told), _below(self.told_by, newcomers.told_by), beyond, looks)
+
+    def of(self, some: NDArray[np.bool_]) -> "Brought":
+        """What some of the seats brought, about each other and the residual."""
+        cells = some.nonzero()[0][:, None], np.append(0, some.nonzero()[0] + 1)
+        return Brought(self.told[cells], self.told_by[cells], self.beyond[some], self.looks[some])
 
 
 class Completion:
@@ -48,34 +72,46 @@ class Completion:
         C[0, 0] += beta @ C[1:, 0]
         return C
 
-    def extend(self, sums: MomentSums, told: Floats, told_by: Floats, beyond: Floats) -> None:
+    def extend(self, sums: MomentSums, brought: Brought) -> None:
         """Regress the newcomers, who are in ``sums``, on those before them, and fill in what the past did not show.
 
-        ``told`` has what each seat (a row) brought about the residual and about the earlier seats, as if from so many
-        examples as ``told_by`` says. It never outweighs what was seen since, and fades when there is more of that: who
-        was chosen for what it showed shows less later on. ``beyond`` has what it brought about its own variance, which
-        counts for as much as what it brought about the residual: a rare event that has not come since it sat down would
-        have a covariance and no variance, and so a coefficient without bounds.
+        What they were told about the residual and the earlier seats never outweighs what was seen since, and fades when
+        there is more of that: who was chosen for what it showed shows less later on. Their variance counts for as much
+        as what they were told about the residual: a rare event that has not come since it sat down would have a
+        covariance and no variance, and so a coefficient without bounds. Where the variance was far more than what has
+        been seen since, wild values have not come again yet, and all that was told counts as from the looks behind it:
+        a coefficient that suits the other values alone would be far off at the next wild one.
         """
         q, p, n = self._q, sums.mean.size, sums.n
         self.behind[q:p] = n if sums.pairs is None else sums.pairs.diagonal()[q:]
-        M, new = _products(sums), slice(q - 1, p - 1)
+        M = _products(sums)
         if kernels.compiled is None:
-            self._extend(M, sums.mean, n, told=told[new, :q], told_by=told_by[new, :q], beyond=beyond[new])
+            self._extend(M, sums.mean, n, brought)
         else:
-            here, known = (M, sums.mean, told, told_by, beyond), (self._C, self._beta, self.mean, self.behind)
-            kernels.compiled.extend(q, n, RIDGE, *here, *known)
+            told = brought.told, brought.told_by, brought.beyond, brought.looks
+            known = self._C, self._beta, self.mean, self.behind
+            kernels.compiled.extend(q, n, RIDGE, WILDER, M, sums.mean, *told, *known)
         self._q = p
 
-    def _extend(self, M: Floats, mean: Floats, n: int, *, told: Floats, told_by: Floats, beyond: Floats) -> None:
-        """The same in numpy; ``told``, ``told_by`` and ``beyond`` are of the newcomers only."""
+    def _extend(self, M: Floats, mean: Floats, n: int, brought: Brought) -> None:
+        """The same in numpy."""
         q, p = self._q, mean.size
+        new = slice(q - 1, p - 1)
+        told, told_by = brought.told[new, :q], brought.told_by[new, :q]
+        beyond, looks = brought.beyond[new], brought.looks[new]
         C, beta = self._C[:q, :q], self._beta[: q - 1]
         M_old = M[:q].copy()
         M_old[0] -= beta @ M_old[1:]
         M_old, M_cross = M_old[:, :q], M_old[:, q:]
         M_old[:, 0] -= M_old[:, 1:] @ beta
         weight = np.minimum(np.minimum(told_by, n), np.maximum(2.0 * told_by - n, 0.0))
+        self.behind[q:p] += weight[:, 0]  # wild values say no more than they did
+        wilder = beyond * max(n - 1, 1) > WILDER * M.diagonal()[q:]
+        by_looks = told_by * (looks / np.maximum(told_by[:, 0], TINY))[:, None]
+        weight = np.where(wilder[:, None], by_looks, weight)
+        # What goes along with the residual is explained by that, and must not count twice where all looks count.
+        explained = told[:, 0] ** 2 / max(float(C[0, 0]), TINY)
+        beyond = np.where(wilder, np.maximum(beyond - explained, COPY * beyond), beyond)
         left = C * weight[:, :, None]  # one for each newcomer
         left += M_old
         steady = RIDGE * C.diagonal()
@@ -88,13 +124,20 @@ class Completion:
         step = self.mean[:q] - mean[:q]
         step[0] -= beta @ step[1:]
         self.mean[q:p] = mean[q:] + step @ B
-        self.behind[q:p] += weight[:, 0]
         # What the newcomers have beyond the earlier seats takes its share of the residual.
         gamma = _solve(own - B[1:].T @ cross[1:], cross[0], 1e-9 * own.diagonal() + TINY)
         beta -= B[1:] @ gamma
         self._beta[q - 1 : p - 1] = gamma
         self._C[0, 0] = max(self._C[0, 0] - cross[0] @ gamma, 0.0)
         self._C[1:q, q:p], self._C[q:p, 1:q], self._C[q:p, q:p] = cross[1:], cross[1:].T, own
+
+
+def _below(table: Floats, rows: Floats) -> Floats:
+    """A table with more rows, and columns for them that nobody has anything in yet."""
+    size = len(table) + len(rows)
+    larger = np.zeros((size, size + 1))
+    larger[: len(table), : len(table) + 1], larger[len(table) :, : len(table) + 1] = table, rows
+    return larger
 
 
 def _solve(A: Floats, b: Floats, ridge: Floats) -> Floats:

@@ -75,6 +75,8 @@ LATEST_LOOKS, MOST_BLOCKS = 4, 400
 MAX_EPOCHS = 24
 #: Two are joined all the same when that loses no more than this share of what is known about anybody.
 NEGLIGIBLE = 0.08
+#: A newcomer that varied so many times as much before it sat down as since has wild values, which will come again.
+WILDER = 16.0
 #: Pseudo-examples that keep small regressions solvable.
 RIDGE = 1.0
 

@@ -11,6 +11,7 @@ from keyhole.arrays import Floats, Ints
 from keyhole.explanation import Explanation, Standing, Term
 from keyhole.learners.pursuit.bound import MARGIN, coefficient_error, undiscovered
 from keyhole.learners.pursuit.budget import Budget
+from keyhole.learners.pursuit.completion import Brought
 from keyhole.learners.pursuit.constants import (
     BLOCK_INFORMATION,
     BLOCK_SHARE,
@@ -45,7 +46,7 @@ from keyhole.learners.pursuit.constants import (
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.publication import Publication
 from keyhole.learners.pursuit.scores import Scores
-from keyhole.learners.pursuit.seats import Brought, Seats
+from keyhole.learners.pursuit.seats import Seats
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.pursuit.standings import Expected, Standings
 from keyhole.learners.pursuit.stepwise import Stepwise
@@ -336,7 +337,7 @@ class Hunt:
             places = [self.seats.members.index(j) + 1 for j in core.members]
             together = evidence.total.together[evidence.rows(core.members)[:, None], at]
             told[:, places], told_by[:, places] = scores.covariance.T, np.minimum(together, examples).T
-        self.seats.sit(newcomers, Brought(told, told_by, scores.beyond))
+        self.seats.sit(newcomers, Brought(told, told_by, scores.beyond, evidence.total.looks[at]))
         evidence.open(newcomers, told[:, 0])
         self._standings.seated_at[at] = self.n
 

@@ -7,27 +7,16 @@ newcomer sits down.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from keyhole.arrays import Floats
-from keyhole.learners.pursuit.completion import Completion
+from keyhole.learners.pursuit.completion import Brought, Completion
 from keyhole.learners.pursuit.constants import MAX_EPOCHS, NEGLIGIBLE
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.statistics import MomentSums
 
 #: Stands for the target, which comes after all attributes of a block and before all seats.
 _THE_LAST = np.iinfo(np.int64).max
-
-
-@dataclass(frozen=True, eq=False)
-class Brought:
-    """What newcomers (a row each) learned while they were scouted, as if from so many matched examples."""
-
-    told: Floats  # covariances: with the residual of the core, then with every seat
-    told_by: Floats  # the examples behind them; none where a seat is not in the core
-    beyond: Floats  # the variance of each beyond its regression on the core
 
 
 class Seats:
@@ -37,9 +26,7 @@ class Seats:
         self.members: list[int] = []
         self._columns = np.array([_THE_LAST])  # of an epoch
         self.epochs: list[MomentSums] = []
-        # What each seat (a row) brought about the residual and about those who sat before it, and its weight.
-        self._told, self._told_by = np.zeros((0, 1)), np.zeros((0, 1))
-        self._beyond = np.zeros(0)  # what each seat brought about its own variance
+        self._brought = Brought(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0), np.zeros(0))
 
     def add(self, block: Seen) -> None:
         """Take in a block, which shows all seats."""
@@ -52,9 +39,7 @@ class Seats:
 
     def sit(self, newcomers: Sequence[int], brought: Brought) -> None:
         """They take seats; from the next block on they are looked at in every example."""
-        self._told = _with_rows(self._told, brought.told)
-        self._told_by = _with_rows(self._told_by, brought.told_by)
-        self._beyond = np.concatenate((self._beyond, brought.beyond))
+        self._brought = self._brought.joined(brought)
         self.members = [*self.members, *newcomers]
         self._columns = np.concatenate((self._columns, newcomers))
 
@@ -64,9 +49,7 @@ class Seats:
         columns = np.concatenate(([True], stay))  # with that of the target, or of the residual
         self._columns = self._columns[columns]
         self.members = [j for j in self.members if j not in some]
-        both = stay.nonzero()[0][:, None], columns.nonzero()[0]
-        self._told, self._told_by = self._told[both], self._told_by[both]
-        self._beyond = self._beyond[stay]
+        self._brought = self._brought.of(stay)
         epochs, self.epochs = self.epochs, []
         for sums in epochs:
             left = columns[: sums.mean.size].nonzero()[0]
@@ -87,7 +70,7 @@ class Seats:
         for sums in reversed(nested):
             p = sums.mean.size
             if p > q:
-                completion.extend(sums, self._told, self._told_by, self._beyond)
+                completion.extend(sums, self._brought)
                 q = p
         return completion
 
@@ -112,11 +95,3 @@ class Seats:
 def _join(sums: MomentSums, later: MomentSums) -> MomentSums:
     """Both as one, on the attributes of the first, with which those of the later one begin."""
     return sums.joined(later, np.arange(sums.mean.size))
-
-
-def _with_rows(table: Floats, rows: Floats) -> Floats:
-    """A table with more rows, and columns for them that nobody has anything in yet."""
-    size = len(table) + len(rows)
-    larger = np.zeros((size, size + 1))
-    larger[: len(table), : len(table) + 1], larger[len(table) :, : len(table) + 1] = table, rows
-    return larger
