@@ -13,6 +13,7 @@ from scipy import integrate, stats
 import keyhole as kh
 from keyhole.explanation import MOVES, Standing
 from keyhole.learners.pursuit.budget import Budget
+from keyhole.learners.pursuit.candidate import keep_best, within
 from keyhole.learners.pursuit.completion import Brought
 from keyhole.learners.pursuit.constants import FLUKES, MAX_EPOCHS
 from keyhole.learners.pursuit.evidence import Core, Evidence
@@ -187,12 +188,10 @@ def test_who_is_only_likely_to_matter_is_published_at_half_of_what_it_seems():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(400, 3)) + rng.normal(size=(400, 1))
     y = X @ [1.0, 0.0, 0.15] + rng.normal(size=400) + 2.0
-    hunt = Hunt(3, 2, Budget.of_looks(3, 3, 2), rng)
-    hunt.seats.members = [0, 1, 2]
     fit = Stepwise(range(3), seated(range(3), (X, y)).completed(), np.ones(3), np.ones(3))
     fit.flip(0)
 
-    theta, intercept = hunt._within(2, fit)
+    theta, intercept = within(2, fit, seats=[0, 1, 2], published=[], since=np.full(3, 400))
 
     assert fit.chosen().tolist() == [0, 2]
     A = np.column_stack([X[:, [0, 2]], np.ones(400)])
@@ -204,17 +203,14 @@ def test_who_is_only_likely_to_matter_is_published_at_half_of_what_it_seems():
 @pytest.mark.parametrize(("seated_at", "t", "share"), [(200, 4.0, 0.5), (100, 4.0, 1.0), (100, 3.2, 0.5)])
 def test_a_newcomer_counts_for_half_until_it_is_likely_and_most_behind_it_came_since_it_sat_down(seated_at, t, share):
     """The core has 0 and 1 after 400 examples; 0 is clear, 1 is not, and has 400 examples behind it in every case."""
-    rng, Q = np.random.default_rng(2), orthogonal(400, 3)
+    Q = orthogonal(400, 3)
     X = Q[:, :2] + [1.0, 3.0]
     y = Q @ [1.0, t / 20, 1.0] + 2.0
-    hunt = Hunt(2, 2, Budget.of_looks(2, 2, 2), rng)
-    hunt.n, hunt.seats.members = 400, [0, 1]
-    hunt._standings.seated_at[:2] = 399, seated_at
     fit = Stepwise(range(2), seated(range(2), (X, y)).completed(), np.ones(2), np.ones(2))
     fit.settle([0, 1])
     assert fit.t()[1] == pytest.approx(t, rel=0.02)
 
-    theta, intercept = hunt._within(2, fit)
+    theta, intercept = within(2, fit, seats=[0, 1], published=[], since=np.array([1, 400 - seated_at]))
 
     assert fit.chosen().tolist() == [0, 1]
     A = np.column_stack([X, np.ones(400)])
@@ -225,12 +221,10 @@ def test_a_newcomer_counts_for_half_until_it_is_likely_and_most_behind_it_came_s
 
 def kept(X, y, members, n_places):
     """Who is left in a predictor with so many places that has attribute 0, by a regression that begins with these."""
-    hunt = Hunt(X.shape[1], n_places, Budget.of_looks(X.shape[1], X.shape[1], n_places), np.random.default_rng(0))
-    hunt._publication = Publication(kh.Predictor([0], [1.0], n_attributes=X.shape[1]))
     ones = np.ones(X.shape[1])
     fit = Stepwise(range(X.shape[1]), seated(range(X.shape[1]), (X, y)).completed(), ones, ones)
     fit._begin(np.array(members))
-    hunt._keep_best(n_places, fit)
+    keep_best(n_places, fit, published=[0])
     return fit.chosen().tolist()
 
 

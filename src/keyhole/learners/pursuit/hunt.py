@@ -11,6 +11,7 @@ from keyhole.arrays import Floats, Ints
 from keyhole.explanation import Explanation, Standing, Term
 from keyhole.learners.pursuit.bound import MARGIN, coefficient_error, undiscovered
 from keyhole.learners.pursuit.budget import Budget
+from keyhole.learners.pursuit.candidate import within
 from keyhole.learners.pursuit.completion import Brought
 from keyhole.learners.pursuit.constants import (
     BLOCK_INFORMATION,
@@ -21,12 +22,8 @@ from keyhole.learners.pursuit.constants import (
     EARLY_BLOCK,
     FIRST_BLOCK,
     FLUKES,
-    INCUMBENT,
     LATEST,
-    LIKELY,
-    NEWCOMER,
     NO_VARIANCE,
-    PROVED,
     ROUND_SHARE,
     SETTLED,
     SETTLED_BLOCK_SHARE,
@@ -35,7 +32,6 @@ from keyhole.learners.pursuit.constants import (
     SOONEST,
     T_CLEAR,
     T_LEAVE,
-    T_LIKELY,
     TINY,
     TOGETHER,
     WILD,
@@ -351,53 +347,14 @@ class Hunt:
                 fit.trim_insignificant(float(np.sqrt(np.log(self.n) + 2 * np.log(self._d))))
                 theta, intercept = fit.coefficients()
             else:
-                theta, intercept = self._within(self._s, fit)
+                published, since = self.published.attributes.tolist(), self.n - self._standings.seated_at[fit.members]
+                theta, intercept = within(self._s, fit, seats=self.seats.members, published=published, since=since)
             attributes = np.array(fit.members, dtype=np.int64)[fit.chosen()]
             order = np.argsort(attributes)
             attributes = attributes[order]
             means = self.evidence.means[attributes]
             candidate = Predictor(attributes, theta[order], intercept, self._d, means=means)
         self._publication.propose(candidate, self.n)
-
-    def _within(self, most: int, fit: Stepwise) -> tuple[Floats, float]:
-        """The coefficients of no more than ``most`` attributes, and the intercept.
-
-        If there are fewer in the core, the likeliest of the other seats join. About every other one of these does not
-        matter, nor does many a newcomer, so that what is published is half way between the models with and without.
-        """
-        sure = self._sure(fit)
-        if np.count_nonzero(fit.inside) < most:
-            published = self.published.attributes.tolist()
-            fit.fill(most, self.seats.members, np.array([0.0 if j in published else NEWCOMER for j in fit.members]))
-        else:
-            self._keep_best(most, fit)
-        chosen, (theta, intercept) = fit.chosen(), fit.coefficients()
-        doubtful = chosen[~sure[chosen]].tolist()
-        if doubtful:
-            for i in doubtful:
-                fit.flip(i)
-            theta_sure, intercept_sure = fit.coefficients()
-            theta *= LIKELY
-            theta[sure[chosen]] += (1.0 - LIKELY) * theta_sure
-            intercept = LIKELY * intercept + (1.0 - LIKELY) * intercept_sure
-            for i in doubtful:
-                fit.flip(i)
-        return theta, intercept
-
-    def _keep_best(self, most: int, fit: Stepwise) -> None:
-        """Where the core has no place to give away: who is in the predictor does not have to be in the core to stay."""
-        published = self.published.attributes.tolist()
-        incumbent = np.array([j in published for j in fit.members], dtype=bool)
-        credit = np.where(fit.inside, INCUMBENT, 1.0)
-        fit.fill(len(fit.members), published)
-        less = np.maximum(1.0 - NEWCOMER / np.maximum(np.abs(fit.t()), TINY), 0.1)
-        fit.trim(lambda left: len(left) <= most, np.where(incumbent, credit, less**2))
-
-    def _sure(self, fit: Stepwise) -> NDArray[np.bool_]:
-        """Which seats are in the core for good, or not just for what they brought: they were chosen for that."""
-        t, since = np.abs(fit.t()), self.n - self._standings.seated_at[fit.members]
-        proved = (t >= T_LIKELY) & (since >= PROVED * fit.behind)
-        return fit.inside & ((t >= T_CLEAR) | proved)
 
     # Ending
 
