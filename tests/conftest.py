@@ -20,7 +20,7 @@ def unmeasured(monkeypatch):
     """Processes that the test starts are not measured for coverage.
 
     Coverage takes a lock in the midst of the code that it traces; Ctrl-C there leaves it locked, and the process waits
-    for itself. One in twenty did. So whoever sends Ctrl-C asks for this.
+    for itself, as about one in ten did. So whoever sends Ctrl-C asks for this.
     """
     for name in ("COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"):
         monkeypatch.delenv(name, raising=False)
