@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import keyhole as kh
+from keyhole.explanation import Standing
 from keyhole.learners.pursuit.bound import coefficient_error, undiscovered
 from keyhole.learners.pursuit.budget import Budget
 from keyhole.learners.pursuit.hunt import Hunt
@@ -220,6 +221,45 @@ def test_the_explanation_counts_exactly_the_missing_values_that_were_looked_at()
 
     assert explanation.missing_values == np.isnan(holed[spy.looked_at]).sum()
     assert f"Missing: {explanation.missing_values:,} of the values looked at" in str(explanation)
+
+
+@pytest.mark.parametrize("share", [0.98, 1.0])
+def test_attributes_that_can_hardly_ever_be_had_do_not_take_the_looks_of_the_others(share):
+    """Sixty of a hundred columns are all but empty, and eight of ten looks an example are for scouts."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3_000, 100))
+    y = X[:, [70, 80]] @ [1.0, -1.0] + rng.normal(size=3_000)
+    X[:, :60] = with_holes(X[:, :60], share)
+
+    result = kh.learn(kh.Pursuit(10, 2), kh.ArraySource(X, y), progress=False)
+
+    assert result.predictor.attributes.tolist() == [70, 80]
+    first = next(record.examples for record in result.trace if record.predictor.attributes.tolist() == [70, 80])
+    assert first < 700
+    assert result.bill.per_attribute[:60].sum() < 0.4 * result.bill.values
+    assert result.bill.per_attribute[:60].min() > 0  # nobody is given up unseen
+
+
+def test_what_can_be_had_one_time_in_ten_is_found_if_it_matters():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(6_000, 30))
+    y = X[:, 3] + X[:, 20] + 0.5 * rng.normal(size=6_000)
+    X[:, 3] = with_holes(X[:, [3]], 0.9)[:, 0]
+
+    predictor = kh.learn(kh.Pursuit(6, 2), kh.ArraySource(X, y), progress=False).predictor
+
+    assert predictor.attributes.tolist() == [3, 20]
+    np.testing.assert_allclose(predictor.coef, 1.0, atol=0.1)
+
+
+def test_what_was_looked_at_and_never_had_is_not_called_unseen():
+    X, y = examples(n=600)
+    X[:, [0, 2]] = np.nan
+
+    explanation = kh.learn(kh.Pursuit(6, 3), kh.ArraySource(X, y), progress=False).explain()
+
+    empty = [term for term in explanation.terms if term.attribute in (0, 2)]
+    assert {(term.standing, term.looks) for term in empty} == {(Standing.SCOUTED, 0)}
 
 
 def test_half_of_all_values_missing_on_correlated_attributes_still_finds_the_support():

@@ -54,7 +54,8 @@ class Evidence:
     """Pooled sums per attribute, and per seat and attribute."""
 
     def __init__(self, n_attributes: int, n_seats: int) -> None:
-        self.examples = np.zeros(n_attributes)  # how often each was looked at
+        self.examples = np.zeros(n_attributes)  # how often each was seen,
+        self.missing = np.zeros(n_attributes)  # and how often it was looked at and could not be had
         self.means = np.full(n_attributes, np.nan)  # NaN where nobody has looked yet
         self._sums, self._pairs = np.zeros((9, n_attributes)), np.zeros((4, n_seats, n_attributes))
         #: The same by name, for all attributes, with free rows after those of the seats.
@@ -113,6 +114,7 @@ class Evidence:
         # What was filled in was the mean so far, or that of the block, and leaves both as they are.
         seen = before[:size] + had
         self.examples[a] = seen
+        self.missing[a] += n - had
         means = moments.mean[:size] - step[:size] * (1.0 - n / np.maximum(seen, 1.0))
         self.means[a] = means if moments.pairs is None else np.where(seen > 0, means, np.nan)
         powers = sums.ee_xx, sums.e_xxx, sums.xxxx

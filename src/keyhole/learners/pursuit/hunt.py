@@ -99,7 +99,7 @@ class Hunt:
         self._order = rng.permutation(self._d)
         self._standings = Standings(self._d)
         self._expected = Expected(0.0, 0.0)  # nobody is scored before the first decision
-        self._has_holes, self._missing = False, 0  # whether any value could not be had, and how many
+        self._has_holes = False  # a value could not be had
         self._gain: float | None = np.inf  # None where it is to be found out
 
     @property
@@ -172,9 +172,7 @@ class Hunt:
     def _learn_from(self, block: Seen) -> None:
         """Keep what a block says about everybody whom it shows, and about the seats together."""
         sums, moments = block.sums, block.sums.moments
-        if moments.pairs is not None:
-            self._has_holes = True
-            self._missing += moments.n * block.attributes.size - int(moments.pairs[-1, :-1].sum())
+        self._has_holes |= moments.pairs is not None
         if self.n:
             self._progressive += sums.ee, moments.n
         else:  # the first block meets a model without an intercept: its residuals say nothing
@@ -416,7 +414,8 @@ class Hunt:
             if admitted is None and j in inside:
                 admitted = int(self._standings.seated_at[j])
             terms.append(Term(j, self._standing_of(j), float(evidence[j]), looks, admitted))
-        return Explanation(tuple(terms), self.published, gain=self.gain(), missing_values=self._missing)
+        missing = int(self.evidence.missing.sum())
+        return Explanation(tuple(terms), self.published, gain=self.gain(), missing_values=missing)
 
     def _standing_of(self, j: int) -> Standing:
         if j in self.published.attributes:
@@ -425,7 +424,7 @@ class Hunt:
             return Standing.CORE
         if j in self.seats.members:
             return Standing.SEATED
-        return Standing.SCOUTED if self.evidence.examples[j] else Standing.UNSEEN
+        return Standing.SCOUTED if self.evidence.examples[j] + self.evidence.missing[j] else Standing.UNSEEN
 
 
 def _union(needed: NDArray[np.bool_], party: Ints) -> Ints:

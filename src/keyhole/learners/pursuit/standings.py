@@ -35,7 +35,8 @@ class Standings:
         """Bring some attributes up to date.
 
         What never varied in m looks varies in less than 3/m of the examples (the rule of three), and will hardly
-        explain more than this share. So constants take ever less of the looks, but a rare event is not missed.
+        explain more than this share. So constants take ever less of the looks, but a rare event is not missed. The same
+        goes for what could never be had; and of what can be had at times, there is that much less to be seen.
         """
         # By somebody who varied once, over all looks. The others are in doubt by the root of what is likely, too.
         explains = 3.0 * float(np.sqrt(expected.share * residual_variance))
@@ -45,6 +46,13 @@ class Standings:
             told = some, scores.score, scores.noise, scores.beyond
             known = evidence.total.information, evidence.examples, evidence.means
             kernels.compiled.stand(*told, *known, *expected, ROUNDING, explains, self.z, self.error, self.doubt)
+        holed = some[evidence.missing[some] > 0]
+        if holed.size:
+            seen, missing, doubt = evidence.examples[holed], evidence.missing[holed], self.doubt[holed]
+            never = seen == 0
+            doubt[never] = explains / missing[never]
+            doubt[~never] *= (seen / (seen + missing))[~never]
+            self.doubt[holed] = doubt
 
     def _update(self, some: Ints, scores: Scores, evidence: Evidence, expected: Expected, explains: float) -> None:
         """The same in numpy."""
