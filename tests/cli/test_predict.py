@@ -113,7 +113,7 @@ def test_a_target_of_text_is_no_target(houses, model, told_json):
     ("text", "sentence"),
     [
         ("rooms,x8\n1,2\n", "the model needs columns that new.csv lacks: 'x7'; add or rename them."),
-        ("rooms,x7\n1,two\n", "the model needs numbers, but 'x7' holds text"),
+        ("rooms,x7\n1,two\n", "the model needs numbers, but 'x7' holds text (such as 'two' in line 2)"),
         ("rooms,x7\n1,2\n1,\n", "'x7' of example 1 is nan"),
         ("rooms,x7\n1,inf\n", "'x7' of example 0 is inf"),
         ("rooms,x7\n1,2\n1\n", "in line 3"),

@@ -4,6 +4,7 @@ import csv
 import gzip
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -59,6 +60,23 @@ class CsvReader:
         """All at once: a sentence about a bad line must come before the first prediction."""
         yield self.read(types)
 
+    def such_as(self, column: str) -> str:
+        """The first cell of a column that is no number, and its line."""
+        arrow, arrow_csv = need("pyarrow", extra="cli"), need("pyarrow.csv", extra="cli")
+        try:
+            with self._stream() as stream:
+                arrow_csv.read_csv(stream, **self._options([column], {column: arrow.float64()}, threads=False))
+        except arrow.ArrowInvalid as failure:
+            if cell := re.search(r"Row #(\d+): .*invalid value '(.*)'", str(failure), re.DOTALL):
+                return f" (such as {cell[2]!r} in line {self._line(int(cell[1]))})"
+        return ""
+
+    def _line(self, row: int) -> int:
+        """Where a row stands in the file: empty lines are no rows."""
+        with self._open() as file:
+            lines = (number for number, line in enumerate(file, 1) if line.strip(b"\r\n"))
+            return next(islice(lines, row - 1, None), row)
+
     def _header(self) -> str:
         try:
             with self._open() as file:
@@ -96,7 +114,7 @@ class CsvReader:
             failure = same
         said = str(failure)
         row = re.search(r"Row #(\d+)", said)
-        line = f" in line {row[1]}" if row else ""
+        line = f" in line {self._line(int(row[1]))}" if row else ""
         if ragged := re.search(r"Expected (\d+) columns, got (\d+)", said):
             return BadData(
                 f"every line of {self._path} must have as many values as the header, {ragged[1]}, but there are "

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from keyhole.cli.tables import no_cell
 from keyhole.errors import BadData, Misuse
 from keyhole.optional import need
 from keyhole.sources.parquet.finding import File, find_files
@@ -69,6 +70,10 @@ class ParquetReader:
             with self._sentences(file):
                 for batch in opened.iter_batches(BATCH, columns=list(types)):
                     yield table_of([batch]).select(list(types))
+
+    def such_as(self, column: str) -> str:
+        """Nothing: the column has a type."""
+        return no_cell(column)
 
     def _opened(self, file: File, types: dict[str, Any], **options: Any) -> Any:
         """The file, after making sure that its columns are of these types."""

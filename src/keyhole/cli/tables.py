@@ -1,7 +1,7 @@
 """CSV and Parquet files: columns with names, one of which is the target."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +14,14 @@ from keyhole.errors import BadData
 from keyhole.optional import need
 from keyhole.predictor import Predictor
 from keyhole.table import refuse_repeated
+
+#: Names a cell of a column that does not hold numbers.
+Instance = Callable[[str], str]
+
+
+def no_cell(_column: str) -> str:
+    """Where a column has a type, each of its cells is to blame."""
+    return ""
 
 
 class Reader(Protocol):
@@ -32,6 +40,9 @@ class Reader(Protocol):
 
     def batches(self, types: dict[str, Any]) -> Iterator[Any]:
         """The same, as tables of a few rows each where the format allows it."""
+
+    def such_as(self, column: str) -> str:
+        """A cell of a column that does not hold numbers, in brackets, or nothing: see `no_cell`."""
 
 
 class TableFile:
@@ -65,7 +76,7 @@ class TableFile:
         """All attributes and the target."""
         names, target = list(outline.names or ()), outline.target
         types = self._reader.types([*names, target])
-        refuse_no_numbers(not_numbers(types), target)
+        refuse_no_numbers(not_numbers(types), target, self._reader.such_as)
         table = self._reader.read(types)
         if table.num_rows == 0:
             raise BadData(f"{self._path} must hold at least one example, but has only a header; check how it was made.")
@@ -77,7 +88,7 @@ class TableFile:
         wanted = [*needed, target] if target is not None and target in self._reader.names else needed
         types = self._reader.types(wanted) if wanted else {}
         others = not_numbers(types)
-        refuse_for_model(others, needed)
+        refuse_for_model(others, needed, self._reader.such_as)
         if not wanted:
             yield Columns(np.empty((self.count(), 0)), None)
             return
@@ -103,21 +114,24 @@ def needed_columns(where: str, there: Sequence[str], predictor: Predictor, targe
     return [attributes[j] for j in predictor.attributes]
 
 
-def refuse_for_model(others: dict[str, str], needed: Sequence[str]) -> None:
+def refuse_for_model(others: dict[str, str], needed: Sequence[str], such_as: Instance = no_cell) -> None:
     """Refuse needed columns that do not hold numbers; ``others`` says what they hold instead."""
     wrong = {name: kind for name, kind in others.items() if name in needed}
     if wrong:
-        raise BadData(f"the model needs numbers, but {_with_kinds(wrong)}; encode them as the model was learned.")
+        held = f"{_with_kinds(wrong)}{such_as(next(iter(wrong)))}"
+        raise BadData(f"the model needs numbers, but {held}; encode them as the model was learned.")
 
 
-def refuse_no_numbers(others: dict[str, str], target: str) -> None:
+def refuse_no_numbers(others: dict[str, str], target: str, such_as: Instance = no_cell) -> None:
     """Refuse columns that do not hold numbers; ``others`` says what they hold instead."""
     if target in others:
-        raise BadData(f"the target {target!r} must hold numbers, but holds {others[target]}; encode it as a number.")
+        held = f"{others[target]}{such_as(target)}"
+        raise BadData(f"the target {target!r} must hold numbers, but holds {held}; encode it as a number.")
     if others:
         ignore = " ".join(f"--ignore {shlex.quote(name)}" for name in list(others)[:5])
         more = " and so on" if len(others) > 5 else ""
-        raise BadData(f"attributes must hold numbers, but {_with_kinds(others)}; encode them, or use {ignore}{more}.")
+        held = f"{_with_kinds(others)}{such_as(next(iter(others)))}"
+        raise BadData(f"attributes must hold numbers, but {held}; encode them, or use {ignore}{more}.")
 
 
 def not_numbers(types: dict[str, Any]) -> dict[str, str]:
