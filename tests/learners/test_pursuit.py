@@ -21,7 +21,7 @@ from keyhole.learners.pursuit.hunt import Hunt
 from keyhole.learners.pursuit.publication import Publication, squared_error
 from keyhole.learners.pursuit.seats import Seats
 from keyhole.learners.pursuit.seen import Seen
-from keyhole.learners.pursuit.standings import Expected, doubt_about
+from keyhole.learners.pursuit.standings import Expected, Standings, doubt_about
 from keyhole.learners.pursuit.stepwise import Stepwise, as_normal, sweep, sweep_all
 from keyhole.query import Block
 from keyhole.statistics import FitMoments
@@ -394,6 +394,18 @@ def test_with_everything_seen_the_score_of_a_scout_is_that_of_a_partial_regressi
         assert scores.beyond[place] == pytest.approx(np.var(beyond), rel=2e-2)
         residual = y - A @ [*core.theta, core.intercept]
         assert scores.score[place] == pytest.approx(beyond @ residual, rel=1e-2, abs=1.0)
+
+
+def test_what_an_attribute_has_in_common_with_the_core_is_r_squared_where_everything_is_seen():
+    X, y = correlated(n=4_000)
+    evidence, core = everything_seen(X, y)
+    others = np.array([2, 3])
+
+    found = evidence.in_common(others, evidence.scores(others, core))
+
+    A = np.column_stack([X[:, :2], np.ones(4_000)])
+    left = X[:, others] - A @ np.linalg.lstsq(A, X[:, others])[0]
+    np.testing.assert_allclose(found, 1.0 - left.var(axis=0) / X[:, others].var(axis=0), atol=0.01)
 
 
 @pytest.mark.parametrize("j", [2, 3, 4])
@@ -888,6 +900,43 @@ def test_the_next_decision_is_75_examples_away_but_never_less_than_two_or_more_t
     hunt._publication._support_since = n
 
     assert hunt._until_next_decision() == after
+
+
+@pytest.mark.parametrize(("places", "hurries"), [(2, True), (3, False)])
+def test_a_run_hurries_while_there_are_more_clear_members_than_places(places, hurries):
+    """Three attributes matter. Two of these may stand for one that was not found, as far as a run can know."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 30))
+    y = X[:, :3].sum(axis=1) + rng.normal(size=20_000)
+    hunt = Hunt(30, places, Budget.of_looks(10, 30, places), np.random.default_rng(0))
+    longest = used = 0
+    while used < 12_000:
+        blocks, n_examples = hunt.choose()
+        seen = []
+        for attributes, question in zip(blocks, hunt.questions(blocks), strict=True):
+            rows = slice(used, used + n_examples)
+            seen.append(Seen(attributes, question(Block(attributes, X[rows, attributes], y[rows]))))
+            used += n_examples
+        hunt.absorb(seen)
+        longest = max(longest, n_examples)
+
+    assert hunt.converged(0.015)
+    assert hunt.settled() is not hurries
+    assert (longest < 0.01 * used) is hurries
+
+
+def test_in_a_crowded_run_who_has_much_in_common_with_the_core_goes_before_others_as_much_in_doubt():
+    standings = Standings(4)
+    standings.doubt[:] = [1.0, 1.0, 2.5, np.inf]
+    standings.in_common[:] = [0.0, 1.0, 0.0, 0.5]
+
+    assert np.argsort(-standings.rank(crowded=False), kind="stable").tolist() == [3, 2, 0, 1]
+    assert np.argsort(-standings.rank(crowded=True), kind="stable").tolist() == [3, 1, 2, 0]
+
+
+def test_a_constant_has_nothing_in_common_with_anybody():
+    evidence = Evidence(2, 1)
+    assert evidence.in_common(np.arange(2), evidence.scores(np.arange(2), Core.empty())).tolist() == [0.0, 0.0]
 
 
 def test_decisions_are_rarer_while_nobody_comes_or_goes():

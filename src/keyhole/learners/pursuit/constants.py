@@ -48,6 +48,8 @@ T_LIKELY = 3.5
 PROVED = 0.6
 #: Of who has not, and of a seat that takes a place which the core leaves in the predictor, this share counts.
 LIKELY = 0.5
+#: Where there are more clear members than places, who has all in common with them is in doubt by so many times more.
+ALIKE = 2.0
 #: The share of the looks that the core may take.
 CORE_SHARE = 0.8
 

@@ -281,6 +281,11 @@ class Evidence:
         score, noise, beyond, worth = result
         return Scores(score, noise, beyond, worth, covariance)
 
+    def in_common(self, some: Ints, scores: Scores) -> Floats:
+        """The share of the variance of some attributes that they have in common with the core."""
+        variance = self._variance_of(some)
+        return np.where(variance > 0, 1.0 - scores.beyond / np.maximum(variance, TINY), 0.0)
+
     def missed_beside(self, newcomers: Ints, core: Core) -> Floats:
         """By how much the error rises if a member of the core (a row) leaves once a newcomer (a column) has joined."""
         scores = self.scores(newcomers, core)

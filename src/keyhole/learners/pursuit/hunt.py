@@ -92,6 +92,7 @@ class Hunt:
         self._model: Predictor | None = None  # the working model; None where it is to be made anew
         self._t: dict[int, float] = {}
         self._full = False  # whether the core may not take anybody else
+        self._crowded = False  # whether there are more clear members than places in the predictor
         self._residual_variance = 0.0
         self._left = 0.0  # of the target's variance, by the last fit
         self._progressive = np.zeros(2)  # squared errors on examples not learned from yet, and how many
@@ -112,11 +113,12 @@ class Hunt:
     def choose(self) -> tuple[list[Ints], int]:
         """For each of the next blocks, the seats, what the published predictor needs, and scouts; and for how long.
 
-        The scouts are those about whom there is most doubt. What a block says about its own does not change how the
+        The scouts are those about whom there is most doubt, and in a crowded run those who have much in common with the
+        core before others: members may stand for one of them. What a block says about its own does not change how the
         others rank, so several blocks are chosen at once, as long as they leave most attributes for another time.
         """
         needed = self._needed()
-        always, rank = needed.nonzero()[0], self._standings.doubt.copy()
+        always, rank = needed.nonzero()[0], self._standings.rank(crowded=self._crowded)
         if np.maximum.reduce(rank) == np.inf:
             unseen = rank == np.inf
             rank[unseen] = 1e290 * (1.0 + self._order[unseen])
@@ -198,6 +200,8 @@ class Hunt:
         """Bring the standings of some attributes up to date."""
         scores = self.evidence.scores(some, self.core)
         self._standings.update(some, scores, self.evidence, self._expected, self._residual_variance)
+        if self._crowded:
+            self._standings.in_common[some] = self.evidence.in_common(some, scores)
         return scores
 
     def _expect(self) -> Expected:
@@ -266,7 +270,9 @@ class Hunt:
         fit = Stepwise(members, completed, inflation, price, unseen=unseen, robust_degrees=degrees)
         fit.equations = self.evidence.equations(members)
         fit.settle(self.core.members)
-        self._t = dict(zip(members, np.abs(fit.t()).tolist(), strict=True))
+        t = np.abs(fit.t())
+        self._t = dict(zip(members, t.tolist(), strict=True))
+        self._crowded = self._s is not None and int(np.count_nonzero(t[fit.inside] > T_CLEAR)) > self._s
         gone = fit.trim(lambda left: self._budget.cost(left) <= self._budget.core)
         at, (theta, intercept) = fit.chosen(), fit.coefficients()
         decrease = np.zeros(len(members))  # of the coefficients
@@ -361,8 +367,11 @@ class Hunt:
         return self._publication.stable(self.n) and self.gain() <= tolerance
 
     def settled(self) -> bool:
-        """Whether so little can be gained any more that there is no hurry to look at the answers."""
-        return self.converged(self._settled_at)
+        """Whether so little can be gained any more that there is no hurry to look at the answers.
+
+        Not so while there are more clear members than places: two of them may stand for one that is not found yet.
+        """
+        return not self._crowded and self.converged(self._settled_at)
 
     def gain(self) -> float:
         """A bound on what another thousand examples can take away from the mean squared error, as a share of it."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from keyhole import kernels
 from keyhole.arrays import Floats, Ints
-from keyhole.learners.pursuit.constants import ROUNDING, TINY
+from keyhole.learners.pursuit.constants import ALIKE, ROUNDING, TINY
 from keyhole.learners.pursuit.evidence import Evidence
 from keyhole.learners.pursuit.scores import Scores
 
@@ -26,6 +26,7 @@ class Standings:
         # A standard error, in units of the standard deviation that the attribute would explain, and in the same units
         # how much doubt there is about that; infinite for one never seen.
         self.error, self.doubt = np.zeros(n_attributes), np.full(n_attributes, np.inf)
+        self.in_common = np.zeros(n_attributes)  # with the core, a share of the variance; known in crowded runs
         self.seated_at = np.zeros(n_attributes, dtype=np.int64)  # of those who sit
         self.core_since: dict[int, int] = {}
 
@@ -53,6 +54,14 @@ class Standings:
             doubt[never] = explains / missing[never]
             doubt[~never] *= (seen / (seen + missing))[~never]
             self.doubt[holed] = doubt
+
+    def rank(self, *, crowded: bool) -> Floats:
+        """By what scouts are chosen, as an array of the caller's.
+
+        In a crowded run some members stand for others that are not found: two neighbours, say, for the one between
+        them. That one adds little to them, and so is hardly in doubt, but would take the places of both.
+        """
+        return self.doubt * (1.0 + ALIKE * self.in_common) if crowded else self.doubt.copy()
 
     def _update(self, some: Ints, scores: Scores, evidence: Evidence, expected: Expected, explains: float) -> None:
         """The same in numpy."""
