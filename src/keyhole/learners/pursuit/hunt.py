@@ -224,7 +224,7 @@ class Hunt:
             sums = self.seats.epochs[-1]
             self.core = Core.empty(float(sums.mean[0]))
             self._residual_variance = float(sums.products[0, 0]) / max(sums.n - 1, 1)
-            self._fit, self._t = None, {}
+            self._fit, self._t, self._crowded = None, {}, False
         self._be_honest_about_the_residual()
         self.evidence.temper(self._weight())
         self._expected = self._expect()
