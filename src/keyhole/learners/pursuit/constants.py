@@ -11,7 +11,7 @@ EARLY_BLOCK = 20
 #: ... and adds at most this share to what is known about the attributes that it scouts.
 BLOCK_INFORMATION = 0.25
 #: This share of all attributes may be scouted, block after block, before they are ranked anew.
-ROUND_SHARE = 0.1
+ROUND_SHARE = 0.05
 #: Decisions are taken after so many examples, ...
 DECIDE_AFTER = 75
 #: ... but not before they are this share of all, nor, at first, after they are that, ...
@@ -29,13 +29,13 @@ SETTLED_LATEST = 0.25
 
 #: A score of more standard errors than this earns a seat; in wide tables it takes more, so that by chance there are
 #: never more than so many who earn one.
-Z_SEAT, FLUKES = 2.1, 18
+Z_SEAT, FLUKES = 2.4, 8
 #: It takes more than this to be given the last look of all, after which there are no scouts.
 Z_LAST = 4.0
 #: Matched t to enter the core, and to stay in it.
 T_ADD, T_DROP = 3.0, 2.0
 #: A seat with less than this that is not in the core is given up.
-T_LEAVE = 1.5
+T_LEAVE = 1.8
 #: Where the predictor is full, a member of the core that is in it counts for so many times as much, ...
 INCUMBENT = 2.0
 #: ... and who would take a place in it for so many standard errors less than it seems: it was chosen for that.
@@ -69,7 +69,7 @@ COPY = 0.03
 WILD = 10.0
 #: What is unexpected in a target counts as at most so many.
 WILD_TARGET = 30.0
-#: Two estimates of the same coefficients may be apart by so many times what is expected by chance.
+#: Two estimates of the same coefficients may be apart by so many times what is expected by chance, and are the same.
 SAME = 2.0
 #: As many of the latest blocks are kept as could show every attribute so many times, but no more than that.
 LATEST_LOOKS, MOST_BLOCKS = 4, 400

@@ -217,19 +217,23 @@ class Stepwise:
         return theta, float(self._mean[0] - self._mean[at + 1] @ theta)
 
     def _by_all_looks(self, at: Ints, matched: Floats, A: Floats, b: Floats) -> Floats:
-        """By what all looks say, those from before the members sat included, if that is what the matched ones say, too.
+        """By what all looks say, those from before the members sat included, as far as the matched ones say it, too.
 
         There are more of them, but they rest on what attributes have in common that were not seen together. Whether
         that is right is seen from how far both are apart: by chance, no more than matched estimates are off (Hausman
-        1978).
+        1978). The farther they are beyond that, the more the matched ones count. It is no choice between the two, which
+        would throw coefficients about when it is close.
         """
         if kernels.compiled is None:
             theta, apart = self._solved(at, matched, A, b)
         else:
             theta = np.empty(at.size)
             apart = kernels.compiled.solved(at, matched, A, b, self._unit, self._correlation, theta)
+        by_chance = SAME * self.residual_variance * self.variance_of_coefficients()
+        if apart <= by_chance:
+            return theta
         # Where they are no numbers, they are not the same either.
-        return theta if apart <= SAME * self.residual_variance * self.variance_of_coefficients() else matched
+        return matched + by_chance / apart * (theta - matched) if apart < np.inf else matched
 
     def _solved(self, at: Ints, matched: Floats, A: Floats, b: Floats) -> tuple[Floats, float]:
         """The solution for some seats, in units of their spread, and what predictions by it are apart; in numpy."""
