@@ -5,8 +5,8 @@
 It begins where Pursuit is after 1,500 examples of "coefficients 0.1 to 1" (`sample_efficiency.py`): coefficients above
 0.5 are known well, and every other attribute has been looked at as if in 33 examples with unit noise. From there on,
 all is known that can be: attributes are independent, a look adds as much information as the noise and what is not
-explained yet allow, and nothing is lost. 50 attributes are seen per example; who has a score of 2.1 standard errors
-takes a seat and is looked at always, until it has less than 1.5; with 3 it joins the model, with less than 2 it leaves.
+explained yet allow, and nothing is lost. 50 attributes are seen per example; who has a score of 2.4 standard errors
+takes a seat and is looked at always, until it has less than 1.8; with 3 it joins the model, with less than 2 it leaves.
 The looks that are left go to the attributes of the highest rank. Published are the best 25, those with less than 4
 standard errors by half. Medians, means and standard errors of the examples until the risk is within 2 % of the noise
 floor, and the share of the draws that are above 4 % again later. A run ends after 9,000 examples, and counts as
@@ -86,8 +86,8 @@ class Rules:
     soonest: float = 0.02
     small_block: int = 15
     block_share: float = 0.005
-    z_seat: float = 2.1
-    z_leave: float = 1.5
+    z_seat: float = 2.4
+    z_leave: float = 1.8
     posterior_means: bool = False
 
 

@@ -29,13 +29,13 @@ SETTLED_LATEST = 0.25
 
 #: A score of more standard errors than this earns a seat; in wide tables it takes more, so that by chance there are
 #: never more than so many who earn one.
-Z_SEAT, FLUKES = 2.4, 8
+Z_SEAT, FLUKES = 2.1, 8
 #: It takes more than this to be given the last look of all, after which there are no scouts.
 Z_LAST = 4.0
 #: Matched t to enter the core, and to stay in it.
 T_ADD, T_DROP = 3.0, 2.0
-#: A seat with less than this that is not in the core is given up.
-T_LEAVE = 1.8
+#: A seat that is not in the core is given up when its matched t is less than this share of what earns a seat.
+T_LEAVE = 0.75
 #: Where the predictor is full, a member of the core that is in it counts for so many times as much, ...
 INCUMBENT = 2.0
 #: ... and who would take a place in it for so many standard errors less than it seems: it was chosen for that.

@@ -304,7 +304,8 @@ class Hunt:
     def _reseat(self, gone: list[int]) -> None:
         """Losers leave; who stands out, and beats the weakest when the core is full, sits down."""
         stay = {*self.core.members, *self.published.attributes.tolist()}  # these are looked at all the same
-        leaving = [j for j in self.seats.members if j not in stay and (j in gone or self._t.get(j, 0.0) < T_LEAVE)]
+        t_leave = T_LEAVE * self._z_seat
+        leaving = [j for j in self.seats.members if j not in stay and (j in gone or self._t.get(j, 0.0) < t_leave)]
         if leaving:
             self.seats.leave(leaving)
         for j in leaving:
