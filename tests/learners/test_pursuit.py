@@ -954,8 +954,9 @@ def test_in_a_crowded_run_who_has_much_in_common_with_the_core_goes_before_other
     standings.doubt[:] = [1.0, 1.0, 2.5, np.inf]
     standings.in_common[:] = [0.0, 1.0, 0.0, 0.5]
 
-    assert np.argsort(-standings.rank(crowded=False), kind="stable").tolist() == [3, 2, 0, 1]
-    assert np.argsort(-standings.rank(crowded=True), kind="stable").tolist() == [3, 1, 2, 0]
+    expected = Expected(share=0.05, effect=1.0)
+    assert np.argsort(-standings.rank(expected, crowded=False), kind="stable").tolist() == [3, 2, 0, 1]
+    assert np.argsort(-standings.rank(expected, crowded=True), kind="stable").tolist() == [3, 1, 2, 0]
 
     hunt = Hunt(60, 8, Budget.of_looks(20, 60, 8), np.random.default_rng(0))
     hunt._crowded = True
@@ -963,6 +964,52 @@ def test_in_a_crowded_run_who_has_much_in_common_with_the_core_goes_before_other
     hunt._standings.in_common[40:] = 0.5
     blocks, _ = hunt.choose()
     assert blocks[0].tolist() == list(range(40, 60))
+
+
+def test_where_a_score_says_nothing_there_is_as_much_doubt_as_beforehand():
+    standings = Standings(4)
+    standings.doubt[:] = [0.01, 0.01, 0.5, np.inf]
+    standings.hidden[:] = [0.0, 1.0, 1.0, 0.5]
+
+    rank = standings.rank(Expected(share=0.05, effect=2.0), crowded=False)
+
+    np.testing.assert_allclose(rank, [0.01, np.sqrt(0.05 * 2.0), 0.5, np.inf])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_run_that_has_come_to_rest_looks_back_at_those_whom_members_may_hide(seed):
+    """Who was hardly seen beside a member may go along with it, where many do, and its score will not tell."""
+    source = kh.SyntheticSource.sparse(200, 5, seed=seed, correlation=0.8)
+    hunt = Hunt(200, 5, Budget.of_looks(12, 200, 5), np.random.default_rng(0))
+    hardly_seen = []
+    while hunt.n < 9_000:
+        ask(source, hunt)
+        beside = hunt.evidence.total.together[hunt.evidence.rows(hunt.core.members)]
+        hardly_seen.append(np.count_nonzero((beside <= 16).any(axis=0)))
+
+    assert hardly_seen[-1] == 0 < max(hardly_seen)
+    assert hunt.settled()
+    assert not hunt._standings.hidden.any()
+
+
+def test_nobody_hides_who_never_varied_could_never_be_had_or_was_seen_beside_the_members():
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(400, 1))
+    X = np.column_stack([shared + 0.5 * rng.normal(size=(400, 4)), np.full(400, 7.0), np.full(400, np.nan)])
+    evidence, core = Evidence(6, 4), Core([0, 1], np.ones(2), 0.0, np.ones(2), np.eye(2))
+    y = shared[:, 0]
+    evidence.open([0, 1])
+    for block, part in (
+        ([0, 1, 2, 4, 5], slice(0, 200)),
+        ([0, 1, 4, 5], slice(200, 390)),
+        ([0, 1, 3], slice(390, 400)),
+    ):
+        seen = FitMoments(kh.Predictor([], [], n_attributes=6))(Block(np.array(block), X[part][:, block], y[part]))
+        evidence.add(Seen(np.array(block), seen), 1.0)
+    evidence.learn_alike()
+
+    assert evidence._alike == pytest.approx(1.0, abs=0.01)  # of the pairs that were seen together often enough
+    np.testing.assert_allclose(evidence.hidden(np.arange(6), core), [0, 0, 0, 1.0, 0, 0], atol=0.01)
 
 
 def test_a_constant_and_who_was_never_seen_have_nothing_in_common_with_the_core():

@@ -55,6 +55,8 @@ CORE_SHARE = 0.8
 
 #: A covariance is taken at face value when its squared t exceeds this, else shrunk.
 VISIBLE_T2 = 16.0
+#: So few of all pairs may seem to go along with each other where none do.
+ALIKE_BY_CHANCE = 1e-3
 #: What is expected of one counts for at most so many examples.
 LARGEST_PRIOR = 30000.0
 #: Where looks so far say less than this beside one of today, they count for less, ...

@@ -15,6 +15,7 @@ import numpy as np
 from keyhole import kernels
 from keyhole.arrays import Floats, Ints
 from keyhole.learners.pursuit.constants import (
+    ALIKE_BY_CHANCE,
     ENOUGH_ATTRIBUTES,
     LARGEST_PRIOR,
     LATEST_LOOKS,
@@ -65,6 +66,7 @@ class Evidence:
         self._n = 0
         self._target_mean = 0.0
         self._prior = Prior(0.0, LARGEST_PRIOR)
+        self._alike = 0.0  # the share of all pairs that visibly go along with each other
         # The latest blocks, their weights, and what looks at their attributes counted for by then.
         n_blocks = min(LATEST_LOOKS * n_attributes // n_seats, MOST_BLOCKS)
         self._latest: deque[tuple[Seen, float, Floats]] = deque(maxlen=n_blocks)
@@ -258,6 +260,26 @@ class Evidence:
             return None
         excess = (float(usual @ squared_t) - n_usual) / float(usual @ n)
         return mean, min(1.0 / max(excess, TINY), LARGEST_PRIOR)
+
+    def learn_alike(self) -> None:
+        """Of all attributes and seats that were seen together often enough, how many visibly go along."""
+        everybody = np.arange(0, self.means.size, max(1, self.means.size // ENOUGH_ATTRIBUTES))
+        some = self.of(everybody)
+        told = (some.together >= 4 * VISIBLE_T2) & (some.squares > 0)
+        told[self._seats[:, None] == everybody] = False  # a seat with itself
+        r = some.correlation(self._variance_of(self._seats))[told] - self._prior.mean
+        visible = np.count_nonzero(some.together[told] * r * r > VISIBLE_T2) / max(r.size, 1)
+        self._alike = max(visible - ALIKE_BY_CHANCE, 0.0)
+
+    def hidden(self, some: Ints, core: Core) -> Floats:
+        """How likely it is that some attributes go along with a member beside whom they have hardly been seen.
+
+        What they showed without it says nothing then. So few examples cannot show any correlation. What never varied,
+        or could never be had, has nothing to hide.
+        """
+        beside = self.total.together[self.rows(core.members)[:, None], some]
+        hardly = np.add.reduce(beside <= VISIBLE_T2, axis=0, dtype=np.float64)
+        return np.where(self.total.squares[some] > 0, np.minimum(self._alike * hardly, 1.0), 0.0)
 
     def tails(self, some: Ints) -> tuple[Floats, Floats]:
         """What heavy tails do to the scores of some attributes, as in `Sums.tails`."""

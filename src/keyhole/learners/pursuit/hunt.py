@@ -93,6 +93,7 @@ class Hunt:
         self._t: dict[int, float] = {}
         self._full = False  # whether the core may not take anybody else
         self._crowded = False  # whether there are more clear members than places in the predictor
+        self._looking_back = False  # whether it is time for those whom members may hide
         self._residual_variance = 0.0
         self._left = 0.0  # of the target's variance, by the last fit
         self._progressive = np.zeros(2)  # squared errors on examples not learned from yet, and how many
@@ -118,7 +119,7 @@ class Hunt:
         others rank, so several blocks are chosen at once, as long as they leave most attributes for another time.
         """
         needed = self._needed()
-        always, rank = needed.nonzero()[0], self._standings.rank(crowded=self._crowded)
+        always, rank = needed.nonzero()[0], self._standings.rank(self._expected, crowded=self._crowded)
         if np.maximum.reduce(rank) == np.inf:
             unseen = rank == np.inf
             rank[unseen] = 1e290 * (1.0 + self._order[unseen])
@@ -202,6 +203,8 @@ class Hunt:
         self._standings.update(some, scores, self.evidence, self._expected, self._residual_variance)
         if self._crowded:
             self._standings.in_common[some] = self.evidence.in_common(some, scores)
+        if self._looking_back:
+            self._standings.hidden[some] = self.evidence.hidden(some, self.core)
         return scores
 
     def _expect(self) -> Expected:
@@ -233,7 +236,21 @@ class Hunt:
         self._reseat(gone)
         self._propose()
         self._gain = None
+        self._look_back()
         self._decide_at = self.n + self._until_next_decision()
+
+    def _look_back(self) -> None:
+        """When nothing else is left to gain, it is time for those who were looked at before the members were there.
+
+        An attribute and a member that have not been seen together are taken not to go along with each other, as most do
+        not. If they do, the member may be there in place of the attribute, and its score will not tell.
+        """
+        self._looking_back = self._has_come_to_rest()
+        self._standings.hidden[:] = 0.0
+        if self._looking_back:
+            self.evidence.learn_alike()
+            for some in self._everybody:
+                self._standings.hidden[some] = self.evidence.hidden(some, self.core)
 
     def _until_next_decision(self) -> float:
         if self.settled():
@@ -369,6 +386,13 @@ class Hunt:
 
     def settled(self) -> bool:
         """Whether so little can be gained any more that there is no hurry to look at the answers.
+
+        Not so while there is somebody to look back to.
+        """
+        return self._has_come_to_rest() and not self._standings.hidden.any()
+
+    def _has_come_to_rest(self) -> bool:
+        """The same as far as scores tell.
 
         Not so while there are more clear members than places: two of them may stand for one that is not found yet.
         """

@@ -27,6 +27,7 @@ class Standings:
         # how much doubt there is about that; infinite for one never seen.
         self.error, self.doubt = np.zeros(n_attributes), np.full(n_attributes, np.inf)
         self.in_common = np.zeros(n_attributes)  # with the core, a share of the variance; known in crowded runs
+        self.hidden = np.zeros(n_attributes)  # how likely it is that the score says nothing; while a run looks back
         self.seated_at = np.zeros(n_attributes, dtype=np.int64)  # of those who sit
         self.core_since: dict[int, int] = {}
 
@@ -55,13 +56,18 @@ class Standings:
             doubt[~never] *= (seen / (seen + missing))[~never]
             self.doubt[holed] = doubt
 
-    def rank(self, *, crowded: bool) -> Floats:
+    def rank(self, expected: Expected, *, crowded: bool) -> Floats:
         """By what scouts are chosen, as an array of the caller's.
+
+        Where a score says nothing, there is as much doubt as there was beforehand.
 
         In a crowded run some members stand for others that are not found: two neighbours, say, for the one between
         them. That one adds little to them, and so is hardly in doubt, but would take the places of both.
         """
-        return self.doubt * (1.0 + ALIKE * self.in_common) if crowded else self.doubt.copy()
+        rank = self.doubt * (1.0 + ALIKE * self.in_common) if crowded else self.doubt.copy()
+        if self.hidden.any():
+            np.maximum(rank, np.sqrt(self.hidden * (expected.share * expected.effect)), out=rank)
+        return rank
 
     def _update(self, some: Ints, scores: Scores, evidence: Evidence, expected: Expected, explains: float) -> None:
         """The same in numpy."""
