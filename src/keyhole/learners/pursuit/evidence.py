@@ -274,12 +274,18 @@ class Evidence:
     def hidden(self, some: Ints, core: Core) -> Floats:
         """How likely it is that some attributes go along with a member beside whom they have hardly been seen.
 
-        What they showed without it says nothing then. So few examples cannot show any correlation. What never varied,
-        or could never be had, has nothing to hide.
+        What they showed without it says nothing then.
+        """
+        return np.minimum(self._alike * self.hardly_seen(some, core), 1.0)
+
+    def hardly_seen(self, some: Ints, core: Core) -> Floats:
+        """Beside how many members some attributes were seen in so few examples that no correlation could show.
+
+        What never varied, or could never be had, has nothing to show.
         """
         beside = self.total.together[self.rows(core.members)[:, None], some]
         hardly = np.add.reduce(beside <= VISIBLE_T2, axis=0, dtype=np.float64)
-        return np.where(self.total.squares[some] > 0, np.minimum(self._alike * hardly, 1.0), 0.0)
+        return np.where(self.total.squares[some] > 0, hardly, 0.0)
 
     def tails(self, some: Ints) -> tuple[Floats, Floats]:
         """What heavy tails do to the scores of some attributes, as in `Sums.tails`."""

@@ -247,7 +247,7 @@ class Hunt:
         """
         self._looking_back = self._has_come_to_rest()
         self._standings.hidden[:] = 0.0
-        if self._looking_back:
+        if self._looking_back and any(self.evidence.hardly_seen(some, self.core).any() for some in self._everybody):
             self.evidence.learn_alike()
             for some in self._everybody:
                 self._standings.hidden[some] = self.evidence.hidden(some, self.core)
