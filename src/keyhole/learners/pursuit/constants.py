@@ -35,7 +35,7 @@ Z_LAST = 4.0
 #: Matched t to enter the core, and to stay in it.
 T_ADD, T_DROP = 3.0, 2.0
 #: A seat that is not in the core is given up when its matched t is less than this share of what earns a seat.
-T_LEAVE = 0.75
+LEAVE_SHARE = 0.75
 #: Where the predictor is full, a member of the core that is in it counts for so many times as much, ...
 INCUMBENT = 2.0
 #: ... and who would take a place in it for so many standard errors less than it seems: it was chosen for that.

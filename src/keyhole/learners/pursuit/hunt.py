@@ -23,6 +23,7 @@ from keyhole.learners.pursuit.constants import (
     FIRST_BLOCK,
     FLUKES,
     LATEST,
+    LEAVE_SHARE,
     NO_VARIANCE,
     ROUND_SHARE,
     SETTLED,
@@ -31,7 +32,6 @@ from keyhole.learners.pursuit.constants import (
     SMALL_BLOCK,
     SOONEST,
     T_CLEAR,
-    T_LEAVE,
     TINY,
     TOGETHER,
     WILD,
@@ -321,7 +321,7 @@ class Hunt:
     def _reseat(self, gone: list[int]) -> None:
         """Losers leave; who stands out, and beats the weakest when the core is full, sits down."""
         stay = {*self.core.members, *self.published.attributes.tolist()}  # these are looked at all the same
-        t_leave = T_LEAVE * self._z_seat
+        t_leave = LEAVE_SHARE * self._z_seat
         leaving = [j for j in self.seats.members if j not in stay and (j in gone or self._t.get(j, 0.0) < t_leave)]
         if leaving:
             self.seats.leave(leaving)

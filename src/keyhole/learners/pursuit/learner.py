@@ -5,8 +5,8 @@ An attribute is unseen, scouted, seated, in the core, or published:
 * **Scouts.** The free looks of every block go to the attributes about whom there is most doubt: those for which what
   they would explain beyond the core has the largest posterior variance. What they show is kept for ever. Where more
   members are clear than the predictor has places, some may stand for one that is missing: who has much in common with
-  them goes first. And before the run comes to rest, everybody has been seen beside all members who may go along with
-  one.
+  them goes first. Where attributes go along with each other, everybody is seen beside all members before the run comes
+  to rest.
 * **Seats.** An attribute whose score stands out takes a seat: from then on it is looked at in every example, together
   with all other seats, so that seats are compared on matched evidence. What the latest blocks showed of it beside
   scouts helps to tell what is theirs.
