@@ -19,6 +19,7 @@ from keyhole.learners.pursuit.constants import FLUKES, MAX_EPOCHS
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.hunt import Hunt
 from keyhole.learners.pursuit.publication import Publication, squared_error
+from keyhole.learners.pursuit.residual import Residual
 from keyhole.learners.pursuit.seats import Seats
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.pursuit.standings import Expected, Standings, doubt_about
@@ -684,25 +685,25 @@ def test_a_free_place_goes_to_who_is_published_unless_another_is_ahead_by_two_st
 
 @pytest.mark.parametrize(("left", "errors"), [(3.0, 300.0), (5.0, 400.0), (0.1, 200.0)])
 def test_what_new_examples_showed_of_the_residual_falls_with_what_the_fit_leaves(left, errors):
-    hunt = Hunt(6, 2, Budget.of_looks(4, 6, 2), np.random.default_rng(0))
-    hunt._fall_to(4.0)
-    hunt._progressive[:] = 400.0, 100.0
+    residual = Residual()
+    residual.fall_to(4.0)
+    residual.shown[:] = 400.0, 100.0
 
-    hunt._fall_to(left)
+    residual.fall_to(left)
 
-    assert hunt._progressive.tolist() == [errors, 100.0]
+    assert residual.shown.tolist() == [errors, 100.0]
 
 
 def test_what_missing_values_add_to_the_residual_does_not_fall_with_the_fit():
-    hunt = Hunt(6, 2, Budget.of_looks(4, 6, 2), np.random.default_rng(0))
-    hunt._has_holes = True
-    hunt._fall_to(4.0)
-    hunt._progressive[:] = 400.0, 100.0
+    residual = Residual()
+    residual.has_holes = True
+    residual.fall_to(4.0)
+    residual.shown[:] = 400.0, 100.0
 
-    hunt._fall_to(2.0)
-    hunt._be_honest_about_the_residual()
+    residual.fall_to(2.0)
+    residual.be_honest(of_target=1.0)
 
-    assert hunt._residual_variance == 4.0
+    assert residual.variance == 4.0
 
 
 def absorbed(X, y):
@@ -1325,7 +1326,7 @@ def test_one_example_with_an_error_of_unit_does_not_drown_what_is_known(size):
     while hunt.n < 2_500:
         ask(source, hunt)
         if hunt.n > 2_000:
-            known.append(set(range(1, 10)) <= set(hunt.core.members) and hunt._residual_variance < 5)
+            known.append(set(range(1, 10)) <= set(hunt.core.members) and hunt.residual.variance < 5)
 
     assert all(known)
 
@@ -1342,7 +1343,7 @@ def test_one_wild_target_floods_neither_seats_nor_core(size):
     while hunt.n < 2_500:
         ask(source, hunt)
         if hunt.n > 2_000:
-            known.append(set(range(10)) <= set(hunt.core.members) and hunt._residual_variance < 5)
+            known.append(set(range(10)) <= set(hunt.core.members) and hunt.residual.variance < 5)
             assert len(hunt.seats.members) <= 10 + FLUKES  # of 26, which is where a wild target takes them
 
     assert all(known)

@@ -7,13 +7,62 @@ against that.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from keyhole.arrays import Floats
+from keyhole.arrays import Floats, Ints
+from keyhole.learners.pursuit.constants import T_CLEAR, TINY
+from keyhole.learners.pursuit.evidence import Core, Evidence
+from keyhole.learners.pursuit.standings import Standings
+from keyhole.learners.pursuit.stepwise import Stepwise
 
 #: Squared standard errors that an attribute is expected to be worth, if it matters.
 SLAB = 10.0
 #: What is only expected may turn out to be so many times as much.
 MARGIN = 2.0
+
+
+def possible_gain(
+    fit: Stepwise,
+    core: Core,
+    evidence: Evidence,
+    now: Standings,
+    *,
+    n: int,
+    places: int | None,
+    residual_variance: float,
+    z_seat: float,
+    within_reach: NDArray[np.bool_],
+) -> float:
+    """A bound on what can be gained beside a predictor that ``fit`` is left with, as a share of the residual variance.
+
+    It has seen n examples, and may have so many ``places``, or as many as it likes. Who is not ``within_reach`` cannot
+    come in; a rival for a place has a score of ``z_seat`` standard errors.
+    """
+    behind = np.append(n, fit.behind[fit.inside])
+    outside, given_up, n_expected = within_reach.copy(), np.zeros(within_reach.size), 1
+    outside[np.array(fit.members)[fit.chosen()]] = False
+    if places is not None:
+        inside, clear = fit.chosen(), np.abs(fit.t()) > T_CLEAR
+        n_expected += places - int(np.count_nonzero(clear[inside]))
+        if inside.size == places:
+            given_up = least_useful(fit, core, evidence, rivals=np.flatnonzero(np.abs(now.z) > z_seat))
+    # Scouts are judged by their scores, seats beside the published ones by what they showed together with them.
+    z, error = now.z.copy(), now.error**2
+    z[fit.members] = fit.t()
+    error[fit.members] = fit.gain() / np.maximum(z[fit.members] ** 2, TINY)
+    missed = undiscovered(z[outside], error[outside], n_expected=n_expected, given_up=given_up[outside])
+    return coefficient_error(behind) + MARGIN * missed / max(residual_variance, TINY)
+
+
+def least_useful(fit: Stepwise, core: Core, evidence: Evidence, *, rivals: Ints) -> Floats:
+    """What a predictor loses with the member that goes if an attribute comes in; a rival may make one useless."""
+    given_up = np.full(evidence.means.size, fit.loss().min())
+    inside = {fit.members[i] for i in fit.chosen().tolist()}
+    places = [i for i, j in enumerate(core.members) if j in inside]
+    if places:
+        missed = evidence.missed_beside(rivals, core)[places].min(axis=0)
+        given_up[rivals] = np.minimum(missed, given_up[rivals])
+    return given_up
 
 
 def coefficient_error(behind: Floats) -> float:

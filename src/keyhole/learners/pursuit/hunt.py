@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from keyhole.arrays import Floats, Ints
 from keyhole.explanation import Explanation, Standing, Term
-from keyhole.learners.pursuit.bound import MARGIN, coefficient_error, undiscovered
+from keyhole.learners.pursuit.bound import possible_gain
 from keyhole.learners.pursuit.budget import Budget
 from keyhole.learners.pursuit.candidate import within
 from keyhole.learners.pursuit.completion import Brought
@@ -24,7 +24,6 @@ from keyhole.learners.pursuit.constants import (
     FLUKES,
     LATEST,
     LEAVE_SHARE,
-    NO_VARIANCE,
     ROUND_SHARE,
     SETTLED,
     SETTLED_BLOCK_SHARE,
@@ -32,7 +31,6 @@ from keyhole.learners.pursuit.constants import (
     SMALL_BLOCK,
     SOONEST,
     T_CLEAR,
-    TINY,
     TOGETHER,
     WILD,
     WILD_TARGET,
@@ -41,6 +39,7 @@ from keyhole.learners.pursuit.constants import (
 )
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.publication import Publication
+from keyhole.learners.pursuit.residual import Residual
 from keyhole.learners.pursuit.scores import Scores
 from keyhole.learners.pursuit.seats import Seats
 from keyhole.learners.pursuit.seen import Seen
@@ -94,14 +93,11 @@ class Hunt:
         self._full = False  # whether the core may not take anybody else
         self._crowded = False  # whether there are more clear members than places in the predictor
         self._looking_back = False  # whether it is time for those whom members may hide
-        self._residual_variance = 0.0
-        self._left = 0.0  # of the target's variance, by the last fit
-        self._progressive = np.zeros(2)  # squared errors on examples not learned from yet, and how many
+        self.residual = Residual()
         self._z_seat = max(Z_SEAT, NormalDist().inv_cdf(1 - FLUKES / (2 * max(self._d, FLUKES))))
         self._order = rng.permutation(self._d)
         self._standings = Standings(self._d)
         self._expected = Expected(0.0, 0.0)  # nobody is scored before the first decision
-        self._has_holes = False  # a value could not be had
         self._gain: float | None = np.inf  # None where it is to be found out
 
     @property
@@ -140,7 +136,7 @@ class Hunt:
         if settled:
             return int(SETTLED_BLOCK_SHARE * self.n)
         # In units of what an example says now; earlier ones said less, when less was explained.
-        known = _median(self.evidence.total.information[scouts]) * self._residual_variance if scouts.size else np.inf
+        known = _median(self.evidence.total.information[scouts]) * self.residual.variance if scouts.size else np.inf
         longest = max(EARLY_BLOCK, int(BLOCK_SHARE * self.n))
         return int(max(SMALL_BLOCK, min(BLOCK_INFORMATION * known, longest)))
 
@@ -148,8 +144,7 @@ class Hunt:
         """What to ask of each block: moments, and residuals of the working model."""
         if self._model is None:
             self._model = self.working_model()
-        spread = float(np.sqrt(self._residual_variance)) if self._residual_variance > NO_VARIANCE else np.inf
-        limits = WILD * spread, WILD_TARGET * spread
+        limits = WILD * self.residual.spread, WILD_TARGET * self.residual.spread
         return [FitMoments(self._model, self.evidence.means[attributes], *limits) for attributes in blocks]
 
     def working_model(self) -> Predictor:
@@ -175,21 +170,17 @@ class Hunt:
     def _learn_from(self, block: Seen) -> None:
         """Keep what a block says about everybody whom it shows, and about the seats together."""
         sums, moments = block.sums, block.sums.moments
-        self._has_holes |= moments.pairs is not None
+        self.residual.has_holes |= moments.pairs is not None
         if self.n:
-            self._progressive += sums.ee, moments.n
+            self.residual.shown += sums.ee, moments.n
         else:  # the first block meets a model without an intercept: its residuals say nothing
-            self._residual_variance = float(moments.products[-1, -1]) / max(moments.n - 1, 1)
+            self.residual.variance = float(moments.products[-1, -1]) / max(moments.n - 1, 1)
             block = Seen(block.attributes, replace(sums, powers=sums.powers.copy()))
             for of_residuals in (block.sums.ee_xx, block.sums.e_xxx, block.sums.xxxx):
                 of_residuals[:] = 0.0
         self.n += moments.n
-        self.evidence.add(block, self._weight())
+        self.evidence.add(block, self.residual.weight)
         self.seats.add(block)
-
-    def _weight(self) -> float:
-        """What a look counts for; a target that has been constant so far says nothing about anybody."""
-        return 1.0 / self._residual_variance if self._residual_variance > NO_VARIANCE else 0.0
 
     def _needed(self) -> NDArray[np.bool_]:
         """Which attributes every example is looked at for."""
@@ -200,7 +191,7 @@ class Hunt:
     def _score(self, some: Ints) -> Scores:
         """Bring the standings of some attributes up to date."""
         scores = self.evidence.scores(some, self.core)
-        self._standings.update(some, scores, self.evidence, self._expected, self._residual_variance)
+        self._standings.update(some, scores, self.evidence, self._expected, self.residual.variance)
         if self._crowded:
             self._standings.in_common[some] = self.evidence.in_common(some, scores)
         if self._looking_back:
@@ -211,7 +202,7 @@ class Hunt:
         """As many attributes matter as the predictor may have; they do as much as the core, or explain all there is."""
         k = len(self.core.members)
         s = k + 1 if self._s is None else self._s
-        effect = float(self.core.theta**2 @ self.core.variance) / k if k else self._residual_variance / s
+        effect = float(self.core.theta**2 @ self.core.variance) / k if k else self.residual.variance / s
         return Expected(min(s / self._d, 0.5), effect)
 
     # Deciding
@@ -226,10 +217,10 @@ class Hunt:
         else:
             sums = self.seats.epochs[-1]
             self.core = Core.empty(float(sums.mean[0]))
-            self._residual_variance = float(sums.products[0, 0]) / max(sums.n - 1, 1)
+            self.residual.variance = float(sums.products[0, 0]) / max(sums.n - 1, 1)
             self._fit, self._t, self._crowded = None, {}, False
-        self._be_honest_about_the_residual()
-        self.evidence.temper(self._weight())
+        self.residual.be_honest(self._fit.target_variance if self._fit is not None else 0.0)
+        self.evidence.temper(self.residual.weight)
         self._expected = self._expect()
         for some in self._everybody:
             self.evidence.discount(some, self._score(some))
@@ -259,31 +250,11 @@ class Hunt:
             return CALM_LATEST * self.n
         return max(SOONEST * self.n, min(DECIDE_AFTER, LATEST * self.n))
 
-    def _fall_to(self, left: float) -> None:
-        """The fit leaves less than the last one did; so would it have of the new examples that showed how much.
-
-        Not so if values are missing: what these add to the residual of new examples, no fit takes away.
-        """
-        if self._left > 0.0 and not self._has_holes:
-            self._progressive[0] *= min(max(left / self._left, 0.5), 1.0)
-        self._left = left
-
-    def _be_honest_about_the_residual(self) -> None:
-        """Its variance is never taken to be clearly less than new examples showed."""
-        total, count = self._progressive
-        if count >= 30:
-            clearly = 1.0 if self._has_holes else 1.0 - float(np.sqrt(2.0 / count))  # by a standard error
-            self._residual_variance = max(self._residual_variance, clearly * float(total / count))
-            self._progressive *= min(1.0, 100.0 / count)  # what was long ago counts less
-        elif self._fit is not None and self._has_holes:
-            # Of two attributes that were rarely had together, one may seem to explain the other perfectly.
-            self._residual_variance = max(self._residual_variance, self._fit.target_variance)
-
     def _refit(self) -> list[int]:
         """Least squares among the seats; who had to leave because the core was full."""
         members, completed = self.seats.members, self.seats.completed()
         price, (inflation, degrees) = self._budget.price[members], self.evidence.tails(np.array(members))
-        unseen = self._unseen_variance()
+        unseen = self.residual.by_missing_values(self._fit.residual_variance) if self._fit is not None else 0.0
         fit = Stepwise(members, completed, inflation, price, unseen=unseen, robust_degrees=degrees)
         fit.equations = self.evidence.equations(members)
         fit.settle(self.core.members)
@@ -302,21 +273,12 @@ class Hunt:
         possible = change**2 <= 4.0 * fit.target_variance * C.diagonal()
         self.evidence.move_residuals(members, np.where(possible, change, 0.0))
         self.core = Core([members[i] for i in at.tolist()], theta, intercept, C.diagonal()[at], fit.inverse())
-        self._fall_to(fit.residual_variance)
-        # On new examples, so much more: coefficients that fit the old ones are off by as much as that made them fit.
-        self._residual_variance = fit.residual_variance * (1.0 + 2.0 * fit.variance_of_coefficients())
+        self.residual.fitted(fit.residual_variance, fit.variance_of_coefficients())
         self._fit = fit
         self._full = self._budget.cost(self.core.members) + self._budget.cheapest > self._budget.core
         since = self._standings.core_since
         self._standings.core_since = {j: since.get(j, self.n) for j in self.core.members}
         return gone
-
-    def _unseen_variance(self) -> float:
-        """What missing values add to the residual of an example: new ones show it, the fit among the seats does not."""
-        total, count = self._progressive
-        if not self._has_holes or count < 30 or self._fit is None:
-            return 0.0
-        return max(float(total / count) - self._fit.residual_variance, 0.0)
 
     def _reseat(self, gone: list[int]) -> None:
         """Losers leave; who stands out, and beats the weakest when the core is full, sits down."""
@@ -348,7 +310,7 @@ class Hunt:
         """They take seats, and bring what they have shown as scouts."""
         evidence, core, at = self.evidence, self.core, np.array(newcomers)
         scores, information = evidence.scores(at, core), evidence.total.information[at]
-        examples = information**2 * (scores.beyond / scores.noise) * self._residual_variance
+        examples = information**2 * (scores.beyond / scores.noise) * self.residual.variance
         told, told_by = np.zeros((2, at.size, len(self.seats.members) + 1))
         told[:, 0], told_by[:, 0] = scores.score / information, examples
         if core.members:
@@ -407,33 +369,18 @@ class Hunt:
     def _bound(self) -> float:
         if self._fit is None or not self.core.members:
             return np.inf
-        fit, now = self._fit, self._standings
-        behind = np.append(self.n, fit.behind[fit.inside])
-        outside = self._budget.affordable & (self.evidence.total.squares > 0)
-        outside[np.array(fit.members)[fit.chosen()]] = False
-        given_up, n_expected = np.zeros(self._d), 1
-        if self._s is not None:
-            inside, clear = fit.chosen(), np.abs(fit.t()) > T_CLEAR
-            n_expected += self._s - int(np.count_nonzero(clear[inside]))
-            if inside.size == self._s:
-                given_up = self._given_up(fit)
-        # Scouts are judged by their scores, seats beside the published ones by what they showed together with them.
-        z, error = now.z.copy(), now.error**2
-        z[fit.members] = fit.t()
-        error[fit.members] = fit.gain() / np.maximum(z[fit.members] ** 2, TINY)
-        missed = undiscovered(z[outside], error[outside], n_expected=n_expected, given_up=given_up[outside])
-        return coefficient_error(behind) + MARGIN * missed / max(self._residual_variance, TINY)
-
-    def _given_up(self, fit: Stepwise) -> Floats:
-        """What the predictor loses with the member that goes if an attribute comes in: it may make one useless."""
-        given_up = np.full(self._d, fit.loss().min())
-        inside = np.array(fit.members)[fit.chosen()]
-        places = np.flatnonzero(np.isin(self.core.members, inside))
-        rivals = np.flatnonzero(np.abs(self._standings.z) > self._z_seat)
-        if places.size:
-            missed = self.evidence.missed_beside(rivals, self.core)[places].min(axis=0)
-            given_up[rivals] = np.minimum(missed, given_up[rivals])
-        return given_up
+        within_reach = self._budget.affordable & (self.evidence.total.squares > 0)
+        return possible_gain(
+            self._fit,
+            self.core,
+            self.evidence,
+            self._standings,
+            n=self.n,
+            places=self._s,
+            residual_variance=self.residual.variance,
+            z_seat=self._z_seat,
+            within_reach=within_reach,
+        )
 
     def explain(self) -> Explanation:
         """How every attribute in the model, and the next ones, stand."""
