@@ -298,7 +298,7 @@ class Evidence:
     def scores(self, some: Ints, core: Core) -> Scores:
         """How some attributes stand beside the core."""
         if not core.members:
-            return alone(self.of(some))
+            return alone(Sums(*self._sums.take(some, axis=1), *self._pairs[:, :0, :0]), self.tails(some))
         at = self.rows(core.members)
         beside = Beside(core.theta, core.variance, core.inverse, self._variance_of(self._seats[at]))
         if kernels.compiled is None:

@@ -164,7 +164,7 @@ class Hunt:
             shown = np.zeros(self._d, dtype=bool)
             for block in blocks:
                 shown[block.attributes] = True
-            shown[self.seats.members] = False
+            shown[self.seats.attributes] = False
             self._score(shown.nonzero()[0])
 
     def _learn_from(self, block: Seen) -> None:
@@ -185,7 +185,7 @@ class Hunt:
     def _needed(self) -> NDArray[np.bool_]:
         """Which attributes every example is looked at for."""
         needed = np.zeros(self._d, dtype=bool)
-        needed[self.seats.members] = needed[self.published.attributes] = True
+        needed[self.seats.attributes] = needed[self.published.attributes] = True
         return needed
 
     def _score(self, some: Ints) -> Scores:
@@ -236,9 +236,11 @@ class Hunt:
         An attribute and a member that have not been seen together are taken not to go along with each other, as most do
         not. If they do, the member may be there in place of the attribute, and its score will not tell.
         """
-        self._looking_back = self._has_come_to_rest()
         self._standings.hidden[:] = 0.0
-        if self._looking_back and any(self.evidence.hardly_seen(some, self.core).any() for some in self._everybody):
+        self._looking_back = self._has_come_to_rest() and any(
+            self.evidence.hardly_seen(some, self.core).any() for some in self._everybody
+        )
+        if self._looking_back:
             self.evidence.learn_alike()
             for some in self._everybody:
                 self._standings.hidden[some] = self.evidence.hidden(some, self.core)

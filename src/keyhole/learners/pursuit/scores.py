@@ -95,9 +95,9 @@ class Scores:
     covariance: Floats  # with the members of the core, a row for each
 
 
-def alone(sums: Sums) -> Scores:
-    """Where the core is empty."""
-    noise = _robust(sums, sums.with_target, sums.weighted_squares)
+def alone(sums: Sums, tails: tuple[Floats, Floats]) -> Scores:
+    """Where the core is empty; ``tails`` as in `Sums.tails`."""
+    noise = _robust(tails, sums.with_target, sums.weighted_squares)
     k = sums.looks.size
     return Scores(sums.with_target, noise, sums.variance(), np.ones(k), np.zeros((0, k)))
 
@@ -127,7 +127,7 @@ def partial(sums: Sums, core: Beside, prior: Prior) -> Scores:
     np.square(unseen, out=unseen)
     unseen /= np.maximum(behind, 1.0, out=behind)
     uncertain = (core.theta**2 * core.variance) @ unseen
-    noise = _robust(sums, score, sums.weighted_squares * left + uncertain * variance)
+    noise = _robust(sums.tails(), score, sums.weighted_squares * left + uncertain * variance)
     # What is in common by chance must not cost what is known: here it counts as far as it is more than visible.
     common *= np.maximum(1.0 - VISIBLE_T2 / np.maximum(common * known_by, TINY), 0.0)
     worth = (1.0 - common) * sums.information / np.maximum((1.0 - common * shown) * sums.noise, TINY)
@@ -167,9 +167,9 @@ def _covariance(sums: Sums, core: Beside, prior: Prior) -> tuple[Floats, Floats]
     return c, behind
 
 
-def _robust(sums: Sums, score: Floats, noise: Floats) -> Floats:
+def _robust(tails: tuple[Floats, Floats], score: Floats, noise: Floats) -> Floats:
     """The variance of a score as it is, and so that in units of its root it may be taken for a normal one."""
-    inflation, degrees = sums.tails()
+    inflation, degrees = tails
     noise = noise * inflation
     t = score / np.sqrt(np.maximum(noise, TINY))
     x = np.maximum(t * t / degrees, 1e-12)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keyhole.arrays import Ints
 from keyhole.learners.pursuit.completion import Brought, Completion
 from keyhole.learners.pursuit.constants import MAX_EPOCHS, NEGLIGIBLE
 from keyhole.learners.pursuit.seen import Seen
@@ -27,6 +28,11 @@ class Seats:
         self._columns = np.array([_THE_LAST])  # of an epoch
         self.epochs: list[MomentSums] = []
         self._brought = Brought(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0), np.zeros(0))
+
+    @property
+    def attributes(self) -> Ints:
+        """Who sits, as an array."""
+        return self._columns[1:]
 
     def add(self, block: Seen) -> None:
         """Take in a block, which shows all seats."""
