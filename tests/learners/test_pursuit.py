@@ -970,7 +970,7 @@ def test_in_a_crowded_run_who_has_much_in_common_with_the_core_goes_before_other
 def test_where_a_score_says_nothing_there_is_as_much_doubt_as_beforehand():
     standings = Standings(4)
     standings.doubt[:] = [0.01, 0.01, 0.5, np.inf]
-    standings.hidden[:] = [0.0, 1.0, 1.0, 0.5]
+    standings.hidden = np.array([0.0, 1.0, 1.0, 0.5])
 
     rank = standings.rank(Expected(share=0.05, effect=2.0), crowded=False)
 
@@ -990,7 +990,7 @@ def test_a_run_that_has_come_to_rest_looks_back_at_those_whom_members_may_hide(s
 
     assert hardly_seen[-1] == 0 < max(hardly_seen)
     assert hunt.settled()
-    assert not hunt._standings.hidden.any()
+    assert hunt._standings.hidden is None
 
 
 def test_nobody_hides_who_never_varied_could_never_be_had_or_was_seen_beside_the_members():

@@ -9,6 +9,7 @@ That makes O(d n_observed) numbers, whatever the number of examples.
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,6 +46,11 @@ class Core:
     variance: Floats
     inverse: Floats
 
+    @cached_property
+    def attributes(self) -> Ints:
+        """The members as an array."""
+        return np.array(self.members, dtype=np.int64)
+
     @classmethod
     def empty(cls, intercept: float = 0.0) -> "Core":
         """No attributes."""
@@ -77,7 +83,7 @@ class Evidence:
         k = self._seats.size
         return Sums(*self._sums.take(some, axis=1), *self._pairs[:, :k].take(some, axis=2))
 
-    def rows(self, seats: Sequence[int]) -> Ints:
+    def rows(self, seats: Sequence[int] | Ints) -> Ints:
         """Where the tables have these seats."""
         return self._row[seats]
 
@@ -283,7 +289,7 @@ class Evidence:
 
         What never varied, or could never be had, has nothing to show.
         """
-        beside = self.total.together[self.rows(core.members)[:, None], some]
+        beside = self.total.together[self.rows(core.attributes)[:, None], some]
         hardly = np.add.reduce(beside <= VISIBLE_T2, axis=0, dtype=np.float64)
         return np.where(self.total.squares[some] > 0, hardly, 0.0)
 
@@ -299,8 +305,8 @@ class Evidence:
         """How some attributes stand beside the core."""
         if not core.members:
             return alone(Sums(*self._sums.take(some, axis=1), *self._pairs[:, :0, :0]), self.tails(some))
-        at = self.rows(core.members)
-        beside = Beside(core.theta, core.variance, core.inverse, self._variance_of(self._seats[at]))
+        at = self.rows(core.attributes)
+        beside = Beside(core.theta, core.variance, core.inverse, self._variance_of(core.attributes))
         if kernels.compiled is None:
             tables = (table[at[:, None], some] for table in self._pairs)
             return partial(Sums(*self._sums.take(some, axis=1), *tables), beside, self._prior)

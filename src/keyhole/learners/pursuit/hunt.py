@@ -92,7 +92,6 @@ class Hunt:
         self._t: dict[int, float] = {}
         self._full = False  # whether the core may not take anybody else
         self._crowded = False  # whether there are more clear members than places in the predictor
-        self._looking_back = False  # whether it is time for those whom members may hide
         self.residual = Residual()
         self._z_seat = max(Z_SEAT, NormalDist().inv_cdf(1 - FLUKES / (2 * max(self._d, FLUKES))))
         self._order = rng.permutation(self._d)
@@ -149,9 +148,8 @@ class Hunt:
 
     def working_model(self) -> Predictor:
         """The core as a predictor; whoever answers forms its residuals."""
-        order = np.argsort(self.core.members)
-        members = np.array(self.core.members, dtype=np.int64)[order]
-        return Predictor(members, self.core.theta[order], self.core.intercept, self._d)
+        order = np.argsort(self.core.attributes)
+        return Predictor(self.core.attributes[order], self.core.theta[order], self.core.intercept, self._d)
 
     def absorb(self, blocks: Sequence[Seen]) -> None:
         """Judge the predictors on what is new to them, learn from it, and decide when it is time."""
@@ -194,7 +192,7 @@ class Hunt:
         self._standings.update(some, scores, self.evidence, self._expected, self.residual.variance)
         if self._crowded:
             self._standings.in_common[some] = self.evidence.in_common(some, scores)
-        if self._looking_back:
+        if self._standings.hidden is not None:
             self._standings.hidden[some] = self.evidence.hidden(some, self.core)
         return scores
 
@@ -236,14 +234,11 @@ class Hunt:
         An attribute and a member that have not been seen together are taken not to go along with each other, as most do
         not. If they do, the member may be there in place of the attribute, and its score will not tell.
         """
-        self._standings.hidden[:] = 0.0
-        self._looking_back = self._has_come_to_rest() and any(
-            self.evidence.hardly_seen(some, self.core).any() for some in self._everybody
-        )
-        if self._looking_back:
-            self.evidence.learn_alike()
-            for some in self._everybody:
-                self._standings.hidden[some] = self.evidence.hidden(some, self.core)
+        evidence, core, everybody = self.evidence, self.core, self._everybody
+        self._standings.hidden = None
+        if self._has_come_to_rest() and any(evidence.hardly_seen(some, core).any() for some in everybody):
+            evidence.learn_alike()
+            self._standings.hidden = np.concatenate([evidence.hidden(some, core) for some in everybody])
 
     def _until_next_decision(self) -> float:
         if self.settled():
@@ -265,8 +260,8 @@ class Hunt:
         self._crowded = self._s is not None and int(np.count_nonzero(t[fit.inside] > T_CLEAR)) > self._s
         gone = fit.trim(lambda left: self._budget.cost(left) <= self._budget.core)
         at, (theta, intercept) = fit.chosen(), fit.coefficients()
-        decrease = np.zeros(len(members))  # of the coefficients
-        decrease[[members.index(j) for j in self.core.members]] = self.core.theta
+        decrease, place = np.zeros(len(members)), {j: i for i, j in enumerate(members)}  # of the coefficients
+        decrease[[place[j] for j in self.core.members]] = self.core.theta
         decrease[at] -= theta
         C = completed.among_seats
         change = C @ decrease
@@ -317,7 +312,7 @@ class Hunt:
         told[:, 0], told_by[:, 0] = scores.score / information, examples
         if core.members:
             places = [self.seats.members.index(j) + 1 for j in core.members]
-            together = evidence.total.together[evidence.rows(core.members)[:, None], at]
+            together = evidence.total.together[evidence.rows(core.attributes)[:, None], at]
             told[:, places], told_by[:, places] = scores.covariance.T, np.minimum(together, examples).T
         self.seats.sit(newcomers, Brought(told, told_by, scores.beyond, evidence.total.looks[at]))
         evidence.open(newcomers, told[:, 0])
@@ -353,7 +348,8 @@ class Hunt:
 
         Not so while there is somebody to look back to.
         """
-        return self._has_come_to_rest() and not self._standings.hidden.any()
+        hidden = self._standings.hidden
+        return self._has_come_to_rest() and (hidden is None or not hidden.any())
 
     def _has_come_to_rest(self) -> bool:
         """The same as far as scores tell.

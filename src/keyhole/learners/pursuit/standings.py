@@ -27,7 +27,7 @@ class Standings:
         # how much doubt there is about that; infinite for one never seen.
         self.error, self.doubt = np.zeros(n_attributes), np.full(n_attributes, np.inf)
         self.in_common = np.zeros(n_attributes)  # with the core, a share of the variance; known in crowded runs
-        self.hidden = np.zeros(n_attributes)  # how likely it is that the score says nothing; while a run looks back
+        self.hidden: Floats | None = None  # how likely it is that the score says nothing; while a run looks back
         self.seated_at = np.zeros(n_attributes, dtype=np.int64)  # of those who sit
         self.core_since: dict[int, int] = {}
 
@@ -65,7 +65,7 @@ class Standings:
         them. That one adds little to them, and so is hardly in doubt, but would take the places of both.
         """
         rank = self.doubt * (1.0 + ALIKE * self.in_common) if crowded else self.doubt.copy()
-        if self.hidden.any():
+        if self.hidden is not None:
             np.maximum(rank, np.sqrt(self.hidden * (expected.share * expected.effect)), out=rank)
         return rank
 
