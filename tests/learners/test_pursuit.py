@@ -706,6 +706,32 @@ def test_what_missing_values_add_to_the_residual_does_not_fall_with_the_fit():
     assert residual.variance == 4.0
 
 
+@pytest.mark.parametrize(("shown", "taken"), [(4.0, 4.0 * (1 - np.sqrt(0.02))), (1.0, 2.0)])
+def test_the_residual_is_never_taken_to_be_clearly_less_than_new_examples_showed(shown, taken):
+    residual = Residual()
+    residual.fitted(left=2.0, off=0.0)
+    residual.shown[:] = 100 * shown, 100.0
+
+    residual.be_honest(of_target=9.0)
+
+    assert residual.variance == pytest.approx(taken)
+
+
+@pytest.mark.parametrize(("holes", "count", "added"), [(True, 100.0, 1.5), (True, 29.0, 0.0), (False, 100.0, 0.0)])
+def test_what_missing_values_add_is_what_new_examples_show_beyond_the_fit(holes, count, added):
+    residual = Residual()
+    residual.has_holes = holes
+    residual.shown[:] = 3.5 * count, count
+
+    assert residual.by_missing_values(left=2.0) == pytest.approx(added)
+
+
+def test_a_target_that_was_constant_so_far_gives_looks_no_weight_and_residuals_no_limit():
+    residual = Residual()
+    assert residual.weight == 0.0
+    assert residual.spread == np.inf
+
+
 def absorbed(X, y):
     """What six attributes have shown in blocks of 500 examples, beside a model that predicts nothing."""
     evidence = Evidence(X.shape[1], 4)
