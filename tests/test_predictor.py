@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import tracemalloc
 from dataclasses import FrozenInstanceError
 
 import numpy as np
@@ -14,6 +13,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from memory import peak_memory
 
 import keyhole as kh
 
@@ -213,13 +213,8 @@ def test_columns_that_are_not_needed_may_hold_texts(frame):
 def test_predicting_from_a_wide_array_takes_memory_for_the_needed_columns_alone(order):
     wide = np.zeros((1_000, 4_000), dtype=np.float32, order=order)  # 16 MB
     predictor = kh.Predictor([7, 3_000], [1.0, 1.0], n_attributes=4_000)
-    tracemalloc.start()
 
-    predictor.predict(wide)
-
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 200_000  # two columns in float64 are 16 kB
+    assert peak_memory(lambda: predictor.predict(wide)) < 200_000  # two columns in float64 are 16 kB
 
 
 @settings(deadline=None)
