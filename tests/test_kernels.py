@@ -167,7 +167,7 @@ def after_some_looks(seed, d=90, n_seats=12):
         seats.append(j)
         if len(seats) % 4 == 0:
             evidence.close(seats.pop(1))
-        evidence.move_residuals(seats, np.linspace(-0.1, 0.1, len(seats)))
+        evidence.move_residuals(np.array(seats), np.linspace(-0.1, 0.1, len(seats)))
     evidence.learn_prior()
     members = seats[::2]
     C = np.cov(X[:, members].T)
@@ -182,7 +182,7 @@ def test_what_attributes_have_shown_and_how_they_score_is_as_in_numpy(seed):
         evidence, core = after_some_looks(seed)
         everybody, some = np.arange(90), np.array([3, 80, 41])
         told = evidence.scores(everybody, core), evidence.scores(some, core), evidence.tails(some)
-        return evidence, *told, evidence.equations(core.members)
+        return evidence, *told, evidence.equations(core.attributes)
 
     (evidence, all_scores, few_scores, tails, equations), plain = both_ways(work)
 

@@ -603,7 +603,7 @@ def test_with_everything_seen_the_equations_of_all_looks_are_those_of_least_squa
     evidence.add(seen(X[:70], y[:70], range(6)), weight=1.0)
     evidence.add(seen(X[70:], y[70:], range(6)), weight=1.0)
 
-    A, b = evidence.equations([4, 0, 1])
+    A, b = evidence.equations(np.array([4, 0, 1]))
 
     beta, _ = ordinary_least_squares(X[:, [4, 0, 1]], y)
     np.testing.assert_allclose(np.linalg.solve(A, b), beta[:3], rtol=1e-9)
@@ -622,7 +622,7 @@ def test_looks_without_another_attribute_count_as_far_as_it_is_known_what_both_h
     evidence.open([1])
     evidence.add(seen(X[20_000:], y[20_000:], [0, 1]), weight=1.0)
 
-    A, b = evidence.equations([0, 1])
+    A, b = evidence.equations(np.array([0, 1]))
 
     np.testing.assert_allclose(np.linalg.solve(A, b), [1.0, 2.0], atol=0.03)
     by_hand = 0.2 * X[:20_000, 0] @ y[:20_000] + X[20_000:, 0] @ y[20_000:]

@@ -190,7 +190,7 @@ class Evidence:
             self._row[self._seats[last]] = row
         self._seats = self._seats[:last].copy()
 
-    def move_residuals(self, seats: Sequence[int], change: Floats) -> None:
+    def move_residuals(self, seats: Ints, change: Floats) -> None:
         """The model has changed; move the products with its residual to the new one, by expectation."""
         k = self._seats.size
         by_row = np.zeros((k, 1))
@@ -329,28 +329,28 @@ class Evidence:
         missed: Floats = theta**2 / (core.inverse.diagonal()[:, None] + by_core**2 / scores.beyond)
         return missed
 
-    def equations(self, seats: Sequence[int]) -> tuple[Floats, Floats]:
+    def equations(self, seats: Ints) -> tuple[Floats, Floats]:
         """The normal equations A theta = b of some seats, each from all looks at its attribute, on average.
 
         Where an attribute was looked at and another was not, the other adds to the target what both have in common.
         That is what is usual, unless it is visibly something else. So A need not be symmetric.
         """
-        at, rows, k = np.array(seats, dtype=np.int64), self.rows(seats), len(seats)
+        rows, k = self.rows(seats), seats.size
         A, b = np.empty((k, k)), np.empty(k)
         if kernels.compiled is not None:
-            kernels.compiled.equations(at, rows, self._prior.mean, self._sums, self._pairs, A, b)
+            kernels.compiled.equations(seats, rows, self._prior.mean, self._sums, self._pairs, A, b)
             return A, b
-        total, pairs = self.total, (rows, at[:, None])  # a row of A for each attribute, a column for each seat
+        total, pairs = self.total, (rows, seats[:, None])  # a row of A for each attribute, a column for each seat
         products, both = total.products[pairs], total.both[pairs]
-        spread = np.sqrt(self._variance_of(at))
+        spread = np.sqrt(self._variance_of(seats))
         unit = spread[:, None] * spread + TINY
         c, usual = products / (both + TINY), self._prior.mean * unit
         visible = total.together[pairs] * ((c - usual) / unit) ** 2 > VISIBLE_T2
-        information = np.maximum(total.information[at], TINY)
+        information = np.maximum(total.information[seats], TINY)
         unseen = np.maximum(information[:, None] - both, 0.0)
         A[:] = (products + unseen * np.where(visible, c, usual)) / information[:, None]
-        A.reshape(-1)[:: k + 1] = total.weighted_squares[at] / np.maximum(total.noise[at], TINY)
-        b[:] = total.with_target[at] / information
+        A.reshape(-1)[:: k + 1] = total.weighted_squares[seats] / np.maximum(total.noise[seats], TINY)
+        b[:] = total.with_target[seats] / information
         return A, b
 
     def _variance_of(self, seats: Ints) -> Floats:

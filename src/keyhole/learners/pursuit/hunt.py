@@ -249,11 +249,11 @@ class Hunt:
 
     def _refit(self) -> list[int]:
         """Least squares among the seats; who had to leave because the core was full."""
-        members, completed = self.seats.members, self.seats.completed()
-        price, (inflation, degrees) = self._budget.price[members], self.evidence.tails(np.array(members))
+        members, attributes, completed = self.seats.members, self.seats.attributes, self.seats.completed()
+        price, (inflation, degrees) = self._budget.price[attributes], self.evidence.tails(attributes)
         unseen = self.residual.by_missing_values(self._fit.residual_variance) if self._fit is not None else 0.0
         fit = Stepwise(members, completed, inflation, price, unseen=unseen, robust_degrees=degrees)
-        fit.equations = self.evidence.equations(members)
+        fit.equations = self.evidence.equations(attributes)
         fit.settle(self.core.members)
         t = np.abs(fit.t())
         self._t = dict(zip(members, t.tolist(), strict=True))
@@ -268,7 +268,7 @@ class Hunt:
         # No residual can go along with a seat more than its spread allows. What seems to owes that to a wild value, at
         # which residuals counted for less than they were, and cannot be moved.
         possible = change**2 <= 4.0 * fit.target_variance * C.diagonal()
-        self.evidence.move_residuals(members, np.where(possible, change, 0.0))
+        self.evidence.move_residuals(attributes, np.where(possible, change, 0.0))
         self.core = Core([members[i] for i in at.tolist()], theta, intercept, C.diagonal()[at], fit.inverse())
         self.residual.fitted(fit.residual_variance, fit.variance_of_coefficients())
         self._fit = fit
