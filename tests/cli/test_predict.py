@@ -28,13 +28,14 @@ def numbers(text):
 
 
 @pytest.mark.parametrize("file", FORMATS)
-def test_every_format_gives_the_predictions_of_the_library_exactly(model, run, table, file):
+def test_every_format_gives_the_predictions_of_the_library(model, run, table, file):
     expected = model.predictor.predict(table.drop_columns("price"))
 
     outcome = run("predict", "model.json", file)
 
     assert outcome.code == 0
-    np.testing.assert_array_equal(numbers(outcome.out), expected)
+    # BLAS adds up a row in another order where the table lies otherwise in memory; on some processors it shows.
+    np.testing.assert_allclose(numbers(outcome.out), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("file", FORMATS)
