@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from keyhole import kernels
 from keyhole.arrays import Floats
-from keyhole.learners.pursuit.constants import COPY, RIDGE, TINY, WILDER
+from keyhole.learners.pursuit.constants import COPY, RIDGE, TINY, VISIBLE_T2, WILDER
+from keyhole.learners.pursuit.scores import NOTHING_USUAL, Prior
 from keyhole.statistics import MomentSums
 
 
@@ -42,15 +43,19 @@ class Brought:
 class Completion:
     """Covariance and means of the target (first) and the seats, as if all seats had always been taken."""
 
-    def __init__(self, sums: MomentSums, n_seats: int) -> None:
-        """Begin with the moments of the examples that show the fewest seats; there will be ``n_seats``."""
+    def __init__(self, sums: MomentSums, n_seats: int, expected: Prior = NOTHING_USUAL) -> None:
+        """Begin with the moments of the examples that show the fewest seats; there will be ``n_seats``.
+
+        Where values are missing, it counts what is ``expected`` of the correlation of two seats.
+        """
         q, size = sums.mean.size, n_seats + 1
         self._q = q  # how many columns are there by now, the target counted
+        self._expected = expected
         self._C = np.zeros((size, size))  # with the residual in the place of the target: its covariances are 0
         self._beta = np.zeros(n_seats)  # the target regressed on the seats
         self.mean = np.empty(size)
         self.behind = np.empty(size)  # how many examples stand behind each column
-        C = _products(sums) / max(sums.n - 1, 1)
+        C = _products(sums, expected) / max(sums.n - 1, 1)
         ridged = C[1:, 1:].copy()
         ridged.reshape(-1)[::q] *= 1 + 1e-9
         ridged.reshape(-1)[::q] += TINY
@@ -84,7 +89,7 @@ class Completion:
         """
         q, p, n = self._q, sums.mean.size, sums.n
         self.behind[q:p] = n if sums.pairs is None else sums.pairs.diagonal()[q:]
-        M = _products(sums)
+        M = _products(sums, self._expected)
         if kernels.compiled is None:
             self._extend(M, sums.mean, n, brought)
         else:
@@ -147,6 +152,24 @@ def _solve(A: Floats, b: Floats, ridge: Floats) -> Floats:
     return np.asarray(np.linalg.solve(A + np.diag(ridge), b), dtype=np.float64)
 
 
-def _products(sums: MomentSums) -> Floats:
-    """As if no value had been missing: what some examples do not show is as in those that do."""
-    return sums.products if sums.pairs is None else sums.products * (sums.n / np.maximum(sums.pairs, 1.0))
+def _products(sums: MomentSums, expected: Prior) -> Floats:
+    """As if no value had been missing.
+
+    Where two were had together, what they have in common is seen, be it by chance or not: the target has it, too. For
+    the other examples it has to be guessed, and what was seen is believed of these as far as it is visible, or as
+    correlations so unusual are expected. To believe all of it lets two that were rarely had together seem to be much
+    alike, or more so than is possible beside a third, and gives them large coefficients of opposite signs.
+    """
+    if sums.pairs is None:
+        return sums.products
+    pairs = np.maximum(sums.pairs, 1.0)
+    products, had = sums.products * (sums.n / pairs), pairs.diagonal()
+    unit = np.sqrt(np.maximum(products.diagonal(), 0.0))
+    unit = unit[:, None] * unit
+    usual = expected.mean * unit
+    usual[0] = usual[:, 0] = 0.0  # nothing is expected of the target
+    unusual = products - usual
+    squared_t = pairs * (unusual / (unit + TINY)) ** 2
+    believed = np.maximum(squared_t / (squared_t + VISIBLE_T2), pairs / (pairs + expected.examples))
+    seen = pairs / np.minimum(had[:, None], had)
+    return np.where(seen < 1.0, usual + unusual * (seen + (1.0 - seen) * believed), products)

@@ -26,7 +26,7 @@ from keyhole.learners.pursuit.constants import (
     TINY,
     VISIBLE_T2,
 )
-from keyhole.learners.pursuit.scores import Beside, Prior, Scores, Sums, alone, partial
+from keyhole.learners.pursuit.scores import NOTHING_USUAL, Beside, Prior, Scores, Sums, alone, partial
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.statistics import MomentSums
 
@@ -71,7 +71,7 @@ class Evidence:
         self._row = np.full(n_attributes, -1)  # of each seat; nobody else has one
         self._n = 0
         self._target_mean = 0.0
-        self._prior = Prior(0.0, LARGEST_PRIOR)
+        self.prior = NOTHING_USUAL  # what is expected of the correlation of an attribute and a seat
         self._alike = 0.0  # the share of all pairs that visibly go along with each other
         # The latest blocks, their weights, and what looks at their attributes counted for by then.
         n_blocks = min(LATEST_LOOKS * n_attributes // n_seats, MOST_BLOCKS)
@@ -87,8 +87,8 @@ class Evidence:
         """Where the tables have these seats."""
         return self._row[seats]
 
-    def add(self, block: Seen, weight: float) -> None:
-        """Take in a block, which shows all seats.
+    def add(self, block: Seen, weight: float, core: Core | None = None) -> None:
+        """Take in a block, which shows all seats, and has the residuals of the model ``core``.
 
         Products are about the running means, so that small blocks lose nothing to centring.
         """
@@ -99,12 +99,12 @@ class Evidence:
             about = self._n, self._target_mean, self.examples, self.means, self._sums, self._pairs
             kernels.compiled.add_block(a, *told, *about)
         else:
-            self._add(block, weight)
+            self._add(block, weight, core)
         self._latest.append((block, weight, self._counts[block.attributes]))
         self._n += moments.n
         self._target_mean += (moments.mean[-1] - self._target_mean) * moments.n / self._n
 
-    def _add(self, block: Seen, weight: float) -> None:
+    def _add(self, block: Seen, weight: float, core: Core | None) -> None:
         """The same in numpy, and with missing values."""
         a, sums = block
         moments, size = sums.moments, a.size
@@ -130,14 +130,26 @@ class Evidence:
         per_attribute *= np.array([1.0, weight, weight, 1.0, weight, weight, weight**2, weight**2, weight**2])[:, None]
         self._sums[:, a] += per_attribute
         seats, both = others[:-1], degrees
+        with_residual = sums.ex[seats] + step[seats] * sums.e
         if moments.pairs is not None:
+            with_residual -= self._owed_to_missing(moments.pairs, a, seats, core)
             both = degrees * (moments.pairs[seats, :size] / np.maximum(had, 1.0))
             products[:-1] *= both > 0  # what was never there together says nothing
-        moved = (sums.ex[seats] + step[seats] * sums.e)[:, None] * (weight * had / n)
+        moved = with_residual[:, None] * (weight * had / n)
         cells = np.arange(seats.size)[:, None] * self.means.size + a
         news = weight * products[:-1], weight * both, both, moved
         for table, pairs in zip(self._pairs.reshape(4, -1), news, strict=True):
             table[cells] += pairs  # in half of the time that rows and columns take
+
+    def _owed_to_missing(self, pairs: Floats, a: Ints, seats: Ints, core: Core | None) -> Floats | float:
+        """What the products of the seats with the residual owe to members that could not be had: no model explains it.
+
+        Where a member is missing, its part of the target stays in the residual, and other seats go along with it.
+        """
+        if core is None or not core.members:
+            return 0.0
+        without = pairs[seats, seats] - pairs[a.searchsorted(core.attributes)[:, None], seats]
+        return np.asarray(core.theta @ (without * self.scores(self._seats, core).covariance))
 
     def open(self, newcomers: Sequence[int], with_residual: Floats | float = 0.0) -> None:
         """Rows for new seats, and what they have in common with the residual of the model.
@@ -241,7 +253,7 @@ class Evidence:
         else:
             usual = kernels.compiled.usual_correlation(step, self._seats, self._sums, self._pairs, LARGEST_PRIOR)
         if usual is not None:
-            self._prior = Prior(*usual)
+            self.prior = Prior(*usual)
 
     def _usual_correlation(self, step: int) -> tuple[float, float] | None:
         """The same in numpy, from every ``step``-th attribute; None where there are too few to tell."""
@@ -273,7 +285,7 @@ class Evidence:
         some = self.of(everybody)
         told = (some.together >= 4 * VISIBLE_T2) & (some.squares > 0)
         told[self._seats[:, None] == everybody] = False  # a seat with itself
-        r = some.correlation(self._variance_of(self._seats))[told] - self._prior.mean
+        r = some.correlation(self._variance_of(self._seats))[told] - self.prior.mean
         visible = np.count_nonzero(some.together[told] * r * r > VISIBLE_T2) / max(r.size, 1)
         self._alike = max(visible - ALIKE_BY_CHANCE, 0.0)
 
@@ -309,9 +321,9 @@ class Evidence:
         beside = Beside(core.theta, core.variance, core.inverse, self._variance_of(core.attributes))
         if kernels.compiled is None:
             tables = (table[at[:, None], some] for table in self._pairs)
-            return partial(Sums(*self._sums.take(some, axis=1), *tables), beside, self._prior)
+            return partial(Sums(*self._sums.take(some, axis=1), *tables), beside, self.prior)
         result, covariance = np.empty((4, some.size)), np.empty((at.size, some.size))
-        kernels.compiled.scores(some, at, *beside, *self._prior, self._sums, self._pairs, result, covariance)
+        kernels.compiled.scores(some, at, *beside, *self.prior, self._sums, self._pairs, result, covariance)
         score, noise, beyond, worth = result
         return Scores(score, noise, beyond, worth, covariance)
 
@@ -338,13 +350,13 @@ class Evidence:
         rows, k = self.rows(seats), seats.size
         A, b = np.empty((k, k)), np.empty(k)
         if kernels.compiled is not None:
-            kernels.compiled.equations(seats, rows, self._prior.mean, self._sums, self._pairs, A, b)
+            kernels.compiled.equations(seats, rows, self.prior.mean, self._sums, self._pairs, A, b)
             return A, b
         total, pairs = self.total, (rows, seats[:, None])  # a row of A for each attribute, a column for each seat
         products, both = total.products[pairs], total.both[pairs]
         spread = np.sqrt(self._variance_of(seats))
         unit = spread[:, None] * spread + TINY
-        c, usual = products / (both + TINY), self._prior.mean * unit
+        c, usual = products / (both + TINY), self.prior.mean * unit
         visible = total.together[pairs] * ((c - usual) / unit) ** 2 > VISIBLE_T2
         information = np.maximum(total.information[seats], TINY)
         unseen = np.maximum(information[:, None] - both, 0.0)

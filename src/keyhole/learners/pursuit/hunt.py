@@ -177,7 +177,7 @@ class Hunt:
             for of_residuals in (block.sums.ee_xx, block.sums.e_xxx, block.sums.xxxx):
                 of_residuals[:] = 0.0
         self.n += moments.n
-        self.evidence.add(block, self.residual.weight)
+        self.evidence.add(block, self.residual.weight, self.core)
         self.seats.add(block)
 
     def _needed(self) -> NDArray[np.bool_]:
@@ -249,7 +249,8 @@ class Hunt:
 
     def _refit(self) -> list[int]:
         """Least squares among the seats; who had to leave because the core was full."""
-        members, attributes, completed = self.seats.members, self.seats.attributes, self.seats.completed()
+        members, attributes = self.seats.members, self.seats.attributes
+        completed = self.seats.completed(self.evidence.prior)
         price, (inflation, degrees) = self._budget.price[attributes], self.evidence.tails(attributes)
         unseen = self.residual.by_missing_values(self._fit.residual_variance) if self._fit is not None else 0.0
         fit = Stepwise(members, completed, inflation, price, unseen=unseen, robust_degrees=degrees)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keyhole.arrays import Floats
-from keyhole.learners.pursuit.constants import COPY, TINY, VISIBLE_T2
+from keyhole.learners.pursuit.constants import COPY, LARGEST_PRIOR, TINY, VISIBLE_T2
 
 
 class Sums(NamedTuple):
@@ -82,6 +82,10 @@ class Prior(NamedTuple):
 
     mean: float
     examples: float  # how many examples this counts for
+
+
+#: Before anybody has been seen together.
+NOTHING_USUAL = Prior(0.0, LARGEST_PRIOR)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import numpy as np
 from keyhole.arrays import Ints
 from keyhole.learners.pursuit.completion import Brought, Completion
 from keyhole.learners.pursuit.constants import MAX_EPOCHS, NEGLIGIBLE
+from keyhole.learners.pursuit.scores import NOTHING_USUAL, Prior
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.statistics import MomentSums
 
@@ -64,15 +65,15 @@ class Seats:
                 rest = self.epochs.pop() + rest
             self.epochs.append(rest)
 
-    def completed(self) -> Completion:
-        """The most likely covariance, from the earliest epoch to the latest."""
+    def completed(self, expected: Prior = NOTHING_USUAL) -> Completion:
+        """The most likely covariance, from the earliest epoch to the latest, and what is ``expected`` of one."""
         while len(self.epochs) > 2 and self._join_two(must=len(self.epochs) > MAX_EPOCHS):
             pass
         nested = [self.epochs[-1]]  # each with all examples that show its seats
         for sums in self.epochs[-2::-1]:
             nested.append(_join(sums, nested[-1]))
         first = nested.pop()
-        completion, q = Completion(first, len(self.members)), first.mean.size
+        completion, q = Completion(first, len(self.members), expected), first.mean.size
         for sums in reversed(nested):
             p = sums.mean.size
             if p > q:
