@@ -11,10 +11,13 @@ import keyhole as kh
 from keyhole.explanation import Standing
 from keyhole.learners.pursuit.bound import coefficient_error, undiscovered
 from keyhole.learners.pursuit.budget import Budget
+from keyhole.learners.pursuit.completion import Completion
+from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.hunt import Hunt
+from keyhole.learners.pursuit.scores import NOTHING_USUAL, Prior
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.query import Block
-from keyhole.statistics import FitMoments
+from keyhole.statistics import FitMoments, MomentSums
 from keyhole.testing import LearnerContract, SpySource
 
 pytestmark = pytest.mark.usefixtures("each_way")
@@ -301,7 +304,77 @@ def test_attributes_that_are_rarely_had_together_do_not_seem_to_explain_each_oth
         predictor = kh.learn(kh.Pursuit(20, 5), kh.ArraySource(X, y), seed=seed, progress=False).predictor
 
         found += np.count_nonzero(predictor.attributes < 5)
-    assert found >= 46  # of fifty
+    assert found >= 48  # of fifty
+
+
+def going_along(n, d, seed, correlation=0.5):
+    """All attributes go along with each other, and the first five matter."""
+    rng = np.random.default_rng(seed)
+    X = np.sqrt(correlation) * rng.normal(size=(n, 1)) + np.sqrt(1.0 - correlation) * rng.normal(size=(n, d))
+    return X, X[:, :5].sum(axis=1) / np.sqrt(5) + 0.5 * rng.normal(size=n)
+
+
+def test_missing_values_among_attributes_that_go_along_with_each_other_hide_nobody():
+    """Once, what a missing member left in the residual counted against others, and one that matters was given up."""
+    for seed in range(8):
+        X, y = going_along(4_000, 100, seed)
+
+        holed = kh.ArraySource(with_holes(X, 0.3, seed), y)
+        predictor = kh.learn(kh.Pursuit(20, 5), holed, progress=False, seed=seed).predictor
+
+        assert predictor.attributes.tolist() == [0, 1, 2, 3, 4]
+        np.testing.assert_allclose(predictor.coef, 1 / np.sqrt(5), atol=0.12)
+
+
+def test_what_a_missing_member_leaves_in_the_residual_does_not_count_for_or_against_others():
+    """Two of five are in the core. Beside it, the others have their own effect, as with everything there, or none."""
+    X, y = going_along(60_000, 8, seed=1)
+    holed = with_holes(X, 0.4)
+    theta, *_ = np.linalg.lstsq(X[:, :2], y)
+    model, everybody = kh.Predictor([0, 1], theta, n_attributes=8), np.arange(8)
+    core = Core([0, 1], theta, 0.0, np.ones(2), np.linalg.inv(np.cov(X[:, :2].T)))
+    evidence = Evidence(8, 2)
+    evidence.open([0, 1])
+    for start in range(0, 60_000, 1_000):
+        block = Block(everybody, holed[start : start + 1_000], y[start : start + 1_000])
+        evidence.add(Seen(everybody, FitMoments(model, evidence.means)(block)), 1.0, core)
+
+    scores = evidence.scores(everybody[2:], core)
+
+    for j, score, information, beyond in zip(
+        range(2, 8), scores.score, evidence.total.information[2:], scores.beyond, strict=True
+    ):
+        alone, *_ = np.linalg.lstsq(X[:, [0, 1, j]], y)
+        assert score / (information * beyond) == pytest.approx(alone[2], abs=0.03)
+
+
+def moments_of_pairs(n, together, correlation):
+    """The target and two seats, of which each was had in ``n`` examples, but both in no more than so many of them."""
+    pairs = np.full((3, 3), float(n))
+    pairs[1, 2] = pairs[2, 1] = together
+    covariance = np.eye(3)
+    covariance[1, 2] = covariance[2, 1] = correlation
+    return MomentSums(n, np.zeros(3), covariance * pairs, pairs)
+
+
+@pytest.mark.parametrize(
+    ("together", "correlation", "expected", "least", "most"),
+    [
+        (1_000, 0.05, NOTHING_USUAL, 0.05, 0.05),  # nothing is guessed: as with everything there
+        (10, 0.9, NOTHING_USUAL, 0.2, 0.4),  # by chance, as likely as not
+        (10, 0.9, Prior(0.0, 3.0), 0.6, 0.8),  # where many are so alike
+        (10, 0.1, Prior(0.5, 30_000.0), 0.45, 0.5),  # as usual
+        (500, 0.9, NOTHING_USUAL, 0.88, 0.9),  # beyond doubt
+        (500, 0.05, NOTHING_USUAL, 0.025, 0.03),  # chance, in the half of the examples that show both
+    ],
+)
+def test_what_two_have_in_common_is_believed_of_examples_that_do_not_show_both_as_far_as_it_is_visible(
+    together, correlation, expected, least, most
+):
+    covariance = Completion(moments_of_pairs(1_000, together, correlation), 2, expected).among_seats * 999 / 1_000
+
+    assert least - 1e-9 <= covariance[0, 1] <= most + 1e-9
+    np.testing.assert_allclose(covariance.diagonal(), 1.0)
 
 
 def test_a_missing_target_and_an_infinite_value_are_refused_all_the_same():
