@@ -87,6 +87,20 @@ def stopping() -> None:
     table(head, *body)
 
 
+def missing() -> None:
+    results = load("missing")
+    rows = results["rows"]
+    shares = sorted({row["missing"] for row in rows})
+    found = {(row["design"], row["missing"]): row for row in rows}
+    print("Examples until within 10 % / 2 % of the noise floor, medians, by the share of missing values:\n")
+    body = []
+    for design in dict.fromkeys(row["design"] for row in rows):
+        there = (found.get((design, share)) for share in shares)
+        reached = (f"{count(row['median 10%'])} / {count(row['median 2%'])}" if row else "" for row in there)
+        body.append([design, *reached])
+    table(["", *(f"{share:.0%}" for share in shares)], *body)
+
+
 def money() -> None:
     print("Money until the test error is within a share of least squares on all columns:\n")
     body = []
@@ -102,6 +116,6 @@ def count_or_never(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    for part in (sample_efficiency, real_data, rivals, published, stopping, money):
+    for part in (sample_efficiency, real_data, rivals, published, stopping, missing, money):
         if (RESULTS / f"{'defaults' if part is real_data else part.__name__}.json").exists():
             part()
