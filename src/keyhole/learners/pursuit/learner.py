@@ -56,7 +56,7 @@ class Pursuit:
         "converged" ends the run when the support has been stable and another thousand examples cannot lower the mean
         squared error by more than ``tolerance``, as far as can be told; None goes on as long as there are examples.
     tolerance
-        A share of the mean squared error.
+        A share of the mean squared error: of that on examples as they come, if values are missing in them.
     shelves
         For sources that store column by column: the scouts of one block come from one of so many ranges of attributes,
         so that a column is read from few places. `learn` sets it where the source asks for it.
