@@ -220,6 +220,12 @@ def test_numbers_may_be_written_in_many_ways(tmp_path, told_json):
     assert [term["name"] for term in found["terms"]] == ["a"]
 
 
+def test_a_learner_may_be_called_by_its_name_in_the_library(houses, run):
+    small, large = (run("fit", "houses.csv", "--target", "price", "--learner", name) for name in ("pursuit", "Pursuit"))
+
+    assert (large.code, large.out) == (0, small.out)
+
+
 def test_pursuit_chooses_its_size_and_show_gives_its_reasons(houses, run):
     assert run("fit", "houses.csv", "--target", "price", "--learner", "pursuit", "-o", "model.json").code == 0
 

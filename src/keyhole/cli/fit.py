@@ -13,7 +13,12 @@ import click
 @click.option("--target", metavar="COLUMN", help="What to predict; for npz the array's name, y if not given.")
 @click.option("--observe", type=int, metavar="N", help="How many attributes of one example may be looked at.")
 @click.option("--nonzero", type=int, metavar="N", help="How many attributes the model may have; less than --observe.")
-@click.option("--learner", type=click.Choice(["hybrid", "exploration", "pursuit"]), default="hybrid", show_default=True)
+@click.option(
+    "--learner",
+    type=click.Choice(["hybrid", "exploration", "pursuit"], case_sensitive=False),
+    default="hybrid",
+    show_default=True,
+)
 @click.option("-o", "--output", metavar="FILE", help="Write the model here.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; may be repeated.")
 @click.option("--max-examples", type=int, metavar="N", help="Use no more examples than this.")
