@@ -99,12 +99,12 @@ class Evidence:
             about = self._n, self._target_mean, self.examples, self.means, self._sums, self._pairs
             kernels.compiled.add_block(a, *told, *about)
         else:
-            self._add(block, weight, core)
+            self._add(block, weight, core or Core.empty())
         self._latest.append((block, weight, self._counts[block.attributes]))
         self._n += moments.n
         self._target_mean += (moments.mean[-1] - self._target_mean) * moments.n / self._n
 
-    def _add(self, block: Seen, weight: float, core: Core | None) -> None:
+    def _add(self, block: Seen, weight: float, core: Core) -> None:
         """The same in numpy, and with missing values."""
         a, sums = block
         moments, size = sums.moments, a.size
@@ -141,13 +141,11 @@ class Evidence:
         for table, pairs in zip(self._pairs.reshape(4, -1), news, strict=True):
             table[cells] += pairs  # in half of the time that rows and columns take
 
-    def _owed_to_missing(self, pairs: Floats, a: Ints, seats: Ints, core: Core | None) -> Floats | float:
+    def _owed_to_missing(self, pairs: Floats, a: Ints, seats: Ints, core: Core) -> Floats:
         """What the products of the seats with the residual owe to members that could not be had: no model explains it.
 
         Where a member is missing, its part of the target stays in the residual, and other seats go along with it.
         """
-        if core is None or not core.members:
-            return 0.0
         without = pairs[seats, seats] - pairs[a.searchsorted(core.attributes)[:, None], seats]
         return np.asarray(core.theta @ (without * self.scores(self._seats, core).covariance))
 
