@@ -1,7 +1,7 @@
 """Sums over examples that learners ask for. Each adds up: the sum for two blocks is the sum of their sums."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -205,7 +205,7 @@ class MomentSums:
     ``pairs``, where values were missing and have been filled in, has how many examples show both of two columns.
     """
 
-    n: int
+    n: float
     mean: Floats
     products: Floats
     pairs: Floats | None = None
@@ -268,20 +268,41 @@ _LARGE = 1e70
 _IN_CACHE = 512
 
 
+class Worth(NamedTuple):
+    """What examples count for beside a usual one: one over the variance of the residual, which missing values raise.
+
+    In units of the usual variance; so a complete example counts for more than one.
+    """
+
+    complete: float  # the variance of a complete example
+    terms: Floats  # the covariance of the predictor's terms: those that are missing stay in the residual
+
+    def of(self, lost: Floats) -> Floats:
+        """The weight of each example; in its row, those of the terms that it lacks are 1, and the others 0.
+
+        Between a half and two: the terms are estimates, and a few examples should not stand for all.
+        """
+        left: Floats = np.einsum("ij,ij->i", lost @ self.terms, lost)
+        return np.clip(1.0 / (self.complete + np.maximum(left, 0.0)), 0.5, 2.0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FitMoments:
     """`FitSums` of the examples: their moments, and how the residual of a predictor goes along with the attributes.
 
     A missing value counts as the attribute's entry in ``fill``, its mean as far as that is known; where ``fill`` has
-    NaN, as the mean of the block. So it adds nothing to a product, and ``pairs`` says how many examples do. A residual
-    counts as no larger than ``limit``, and a target as no farther from what is expected than ``farthest``, so that one
-    wild example does not drown what the others say.
+    NaN, as the mean of the block. So it adds nothing to a product, and ``pairs`` says how many examples do. What the
+    predictor would have explained with it stays in the residual: ``worth`` says how much less such an example counts.
+
+    A residual counts as no larger than ``limit``, and a target as no farther from what is expected than ``farthest``,
+    so that one wild example does not drown what the others say.
     """
 
     predictor: Predictor
     fill: Floats | None = None
     limit: float = np.inf
     farthest: float = np.inf
+    worth: Worth | None = None
 
     allows_missing: ClassVar[bool] = True
 
@@ -290,9 +311,9 @@ class FitMoments:
         return self._compiled(block) or self._in_numpy(block)
 
     def _compiled(self, block: Block) -> "FitSums | None":
-        """The same in C, unless a value is missing or a target is wild."""
+        """The same in C, unless values are missing or a target is wild."""
         tames = self.farthest < np.inf
-        if kernels.compiled is None or (tames and self.fill is None):
+        if kernels.compiled is None or self.worth is not None or (tames and self.fill is None):
             return None
         p = block.attributes.size
         mean, products, powers = np.empty(p + 1), np.empty((p + 1, p + 1)), np.empty((7, p))
@@ -303,16 +324,16 @@ class FitMoments:
         if sums is None:
             return None
         e, ee = sums
-        return FitSums(MomentSums(block.targets.size, mean, products), e, ee, powers)
+        return FitSums(MomentSums(block.targets.size, mean, products), e, ee, powers, block.targets.size)
 
     def _in_numpy(self, block: Block) -> "FitSums":
-        mean, pairs = _means(block), None
-        if np.isnan(np.add.reduce(mean)):
-            block, pairs = self._filled(block)
-            mean = _means(block)
-        tamed = self._tamed(block, mean)
+        mean, holes, roots = _means(block), None, None
+        if self.worth is not None or np.isnan(np.add.reduce(mean)):
+            block, holes = self._filled(block)
+            mean, roots = _means(block, holes.weights), np.sqrt(holes.weights)
+        tamed = self._tamed(block, mean, roots)
         if tamed is not block:
-            block, mean = tamed, _means(tamed)
+            block, mean = tamed, _means(tamed, None if holes is None else holes.weights)
         at = block.attributes.searchsorted(self.predictor.attributes)
         n, direction = block.targets.size, self._direction(block.attributes.size, at)
         constant = mean @ direction - self.predictor.intercept
@@ -324,17 +345,28 @@ class FitMoments:
             x, xx = centred[: targets.size], squares[: targets.size]
             np.subtract(block.values[start : start + _IN_CACHE], mean[:-1], out=x[:, :-1])
             np.subtract(targets, mean[-1], out=x[:, -1])
-            parts.append(self._sums(x, xx, x @ direction + constant))
+            here = None if roots is None else roots[start : start + _IN_CACHE]
+            parts.append(self._sums(x, xx, x @ direction + constant, here))
         products, powers, with_x, with_xx, with_xxx, xxxx = (
             parts[0] if len(parts) == 1 else map(np.add.reduce, zip(*parts, strict=True))
         )
         by_e = [with_x[:, :-1], with_xx[::-1, :-1], with_xxx[::-1, :-1], xxxx[None, :-1]]
-        return FitSums(MomentSums(n, mean, products, pairs), float(powers[1]), float(powers[2]), np.concatenate(by_e))
+        told = float(powers[1]), float(powers[2]), np.concatenate(by_e), n
+        if holes is None:
+            return FitSums(MomentSums(n, mean, products), *told)
+        return FitSums(MomentSums(float(powers[0]), mean, products, holes.pairs), *told, holes.missing)
 
-    def _sums(self, x: Floats, xx: Floats, e: Floats) -> tuple[Floats, ...]:
-        """Over some examples, given as deviations from the mean and residuals. Uses up x, and has room for squares."""
-        products = x.T @ x
+    def _sums(self, x: Floats, xx: Floats, e: Floats, roots: Floats | None) -> tuple[Floats, ...]:
+        """Over some examples, given as deviations from the mean and residuals. Uses up x, and has room for squares.
+
+        ``roots`` are those of the weights of the examples, where they have some.
+        """
         powers = np.ones((3, e.size))  # of the residuals, to be multiplied by everything in one go
+        if roots is not None:
+            powers[0] = roots
+            e *= roots
+            x *= roots[:, None]
+        products = x.T @ x
         np.minimum(e, self.limit, out=powers[1])
         np.maximum(powers[1], -self.limit, out=powers[1])
         np.multiply(powers[1], powers[1], out=powers[2])
@@ -343,8 +375,11 @@ class FitMoments:
         if np.maximum.reduce(products.diagonal()) > _LARGE**2:
             np.square(np.clip(x, -_LARGE, _LARGE, out=x), out=xx)
         with_xxx = powers[:2] @ np.multiply(xx, x, out=x)
-        xxxx = powers[0] @ np.square(xx, out=xx)
-        return products, np.add.reduce(powers, axis=1), with_x, with_xx, with_xxx, xxxx
+        xxxx = _ones(e.size) @ np.square(xx, out=xx)
+        total = np.add.reduce(powers, axis=1)
+        if roots is not None:
+            total[:2] = powers[:2] @ roots  # of the weights, and of the residuals so weighted
+        return products, total, with_x, with_xx, with_xxx, xxxx
 
     def _direction(self, n_attributes: int, at: Ints) -> Floats:
         """What turns an example, its target last, into y - theta.x; ``at`` is where it has what the predictor needs."""
@@ -353,10 +388,11 @@ class FitMoments:
         direction[-1] = 1.0
         return direction
 
-    def _tamed(self, block: Block, mean: Floats) -> Block:
+    def _tamed(self, block: Block, mean: Floats, roots: Floats | None) -> Block:
         """The block with no target beyond ``farthest`` from both what is predicted for it and what is usual.
 
-        Not from the prediction alone: where a wild value of an attribute leads that astray, the target is right.
+        Not from the prediction alone: where a wild value of an attribute leads that astray, the target is right. And
+        farther where there is less to predict from, which the ``roots`` of the weights tell.
         """
         if self.farthest == np.inf:
             return block
@@ -365,7 +401,8 @@ class FitMoments:
         if np.abs(block.targets - usual).max() <= self.farthest:
             return block
         predicted = block.values[:, at] @ self.predictor.coef + self.predictor.intercept
-        low, high = np.minimum(predicted, usual) - self.farthest, np.maximum(predicted, usual) + self.farthest
+        farthest = self.farthest if roots is None else self.farthest / roots
+        low, high = np.minimum(predicted, usual) - farthest, np.maximum(predicted, usual) + farthest
         tame = np.clip(block.targets, low, high)
         return block if np.array_equal(tame, block.targets) else block._replace(targets=tame)
 
@@ -373,29 +410,45 @@ class FitMoments:
         """What is predicted where every attribute is at its mean."""
         return float((mean if self.fill is None else self.fill)[at] @ self.predictor.coef) + self.predictor.intercept
 
-    def _filled(self, block: Block) -> tuple[Block, Floats]:
-        """The block without holes, and how many of its examples show both of two columns, the target last."""
+    def _filled(self, block: Block) -> tuple[Block, "Holes"]:
+        """The block without holes, and what there is to know about these."""
         missing = np.isnan(block.values)
         present = np.column_stack([~missing, np.ones(len(missing))]).astype(np.float64)
-        total = np.where(missing, 0.0, block.values).sum(axis=0)
-        mean = total / np.maximum(present[:, :-1].sum(axis=0), 1.0)
+        weights = np.ones(len(missing))
+        if self.worth is not None:
+            weights = self.worth.of(1.0 - present[:, block.attributes.searchsorted(self.predictor.attributes)])
+        seen = weights @ present[:, :-1]
+        mean = (weights @ np.where(missing, 0.0, block.values)) / np.where(seen > 0.0, seen, 1.0)
         fill = mean if self.fill is None else np.where(np.isnan(self.fill), mean, self.fill)
-        return block._replace(values=np.where(missing, fill, block.values)), present.T @ present
+        pairs = (present * weights[:, None]).T @ present
+        holes = Holes(weights, pairs, np.add.reduce(missing, axis=0, dtype=np.float64))
+        return block._replace(values=np.where(missing, fill, block.values)), holes
 
 
-def _means(block: Block) -> Floats:
+class Holes(NamedTuple):
+    """Where values of a block were missing."""
+
+    weights: Floats  # how much every example counts for
+    pairs: Floats  # as in `MomentSums`
+    missing: Floats  # so many values of each attribute
+
+
+def _means(block: Block, weights: Floats | None = None) -> Floats:
     """Of every attribute and, last, of the target."""
     n = block.targets.size
-    ones, mean = _ones(n), np.empty(block.attributes.size + 1)
+    ones, mean = _ones(n) if weights is None else weights, np.empty(block.attributes.size + 1)
     mean[:-1] = ones.dot(block.values)
     mean[-1] = ones.dot(block.targets)
-    mean /= n
+    mean /= n if weights is None else np.add.reduce(weights)
     return mean
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitSums:
     """Moments, and sums of e = y - prediction and of powers of the attributes, which are measured from their means.
+
+    They go over ``n`` examples. Where values were ``missing``, so many of each attribute, some may count for less than
+    others, and the n of the moments is what they count for together.
 
     ``ee_xx`` is what makes a standard error robust; ``e_xxx`` and ``xxxx`` say how much of it is an attribute's own
     effect. The others are there so that sums about one mean can be moved to another.
@@ -405,6 +458,8 @@ class FitSums:
     e: float
     ee: float
     powers: Floats  # a row for each of those below
+    n: int
+    missing: Floats | None = None
 
     ex = property(lambda self: self.powers[0])
     ee_x = property(lambda self: self.powers[1])
@@ -417,10 +472,17 @@ class FitSums:
     def __add__(self, other: "FitSums") -> "FitSums":
         moments = self.moments + other.moments
         powers = self._about(moments.mean[:-1]) + other._about(moments.mean[:-1])
-        return FitSums(moments, self.e + other.e, self.ee + other.ee, powers)
+        missing = other.missing if self.missing is None else self.missing
+        if self.missing is not None and other.missing is not None:
+            missing = self.missing + other.missing
+        return FitSums(moments, self.e + other.e, self.ee + other.ee, powers, self.n + other.n, missing)
 
     def _about(self, mean: Floats) -> Floats:
-        """The powers, measured from another mean: (x + s)^k multiplied out, s = own - other."""
+        """The powers, measured from another mean: (x + s)^k multiplied out, s = own - other.
+
+        Where examples do not count the same, each power has weights of its own, and this is as exact as pieces of one
+        query are alike.
+        """
         n, s, e, ee = self.moments.n, self.moments.mean[:-1] - mean, self.e, self.ee
         ex, ee_x, ee_xx, e_xx, e_xxx, xxx, xxxx = self.powers
         t = np.clip(s, -_LARGE, _LARGE)  # for third and fourth powers

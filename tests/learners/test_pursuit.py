@@ -1490,7 +1490,7 @@ def test_memory_does_not_grow_with_the_number_of_examples():
 
     arrays = [each for each in vars(hunt.evidence).values() if isinstance(each, np.ndarray)]
     numbers = sum(each.size for each in arrays if each.base is None)
-    assert numbers <= 200 * (4 * 20 + 14) + 20
+    assert numbers <= 200 * (4 * 20 + 15) + 20
     assert sum(block.sums.moments.products.size for block, *_ in vars(hunt.evidence)["_latest"]) <= 4 * 200 / 20 * 21**2
     assert len(hunt.seats.epochs) <= MAX_EPOCHS
 

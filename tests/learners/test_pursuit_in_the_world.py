@@ -17,7 +17,7 @@ from keyhole.learners.pursuit.hunt import Hunt
 from keyhole.learners.pursuit.scores import NOTHING_USUAL, Prior
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.query import Block
-from keyhole.statistics import FitMoments, MomentSums
+from keyhole.statistics import FitMoments, MomentSums, Worth
 from keyhole.testing import LearnerContract, SpySource
 
 pytestmark = pytest.mark.usefixtures("each_way")
@@ -185,6 +185,60 @@ def test_blocks_with_holes_add_up_and_so_does_what_they_show():
 
     np.testing.assert_allclose(together.moments.products, whole.moments.products, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(together.moments.pairs, whole.moments.pairs)
+
+
+def test_an_example_that_lacks_members_counts_for_what_it_says_beside_a_complete_one():
+    """Everything by hand: each example divided by its standard deviation, or multiplied by the root of its weight."""
+    X, y = examples(n=40)
+    X = with_holes(X, 0.3)
+    model, fill = kh.Predictor([1, 5], [2.0, -1.0], 0.5, n_attributes=12), np.full(12, 0.1)
+    terms = np.array([[0.8, -0.12], [-0.12, 0.2]])
+
+    sums = FitMoments(model, fill, worth=Worth(0.6, terms))(Block(np.arange(12), X, y))
+
+    weights = np.array([1.0 / (0.6 + lost @ terms @ lost) for lost in np.isnan(X[:, [1, 5]]).astype(float)])
+    assert len(set(weights.round(9))) == 4  # none, one, the other, both
+    filled, there = np.where(np.isnan(X), 0.1, X), np.column_stack([~np.isnan(X), np.ones(40)]).astype(float)
+    joint = np.column_stack([filled, y])
+    mean = np.average(joint, axis=0, weights=weights)
+    e, x = y - model.predict(filled), filled - mean[:-1]
+    assert (sums.n, sums.moments.n) == (40, pytest.approx(weights.sum()))
+    assert sums.missing.tolist() == np.isnan(X).sum(axis=0).tolist()
+    np.testing.assert_allclose(sums.moments.mean, mean)
+    np.testing.assert_allclose(sums.moments.products, (joint - mean).T @ np.diag(weights) @ (joint - mean))
+    np.testing.assert_allclose(sums.moments.pairs, there.T @ np.diag(weights) @ there)
+    np.testing.assert_allclose([sums.e, sums.ee], [weights @ e, weights @ e**2])
+    np.testing.assert_allclose(sums.ex, (weights * e) @ x)
+    np.testing.assert_allclose(sums.ee_xx, (weights * e) ** 2 @ x**2)  # what makes an error of weighted means robust
+    np.testing.assert_allclose(sums.e_xxx, (weights**2 * e) @ x**3)
+    np.testing.assert_allclose(sums.xxxx, weights**2 @ x**4)
+
+
+def test_no_example_counts_for_more_than_twice_or_less_than_half_of_a_usual_one():
+    lost = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+
+    weights = Worth(0.1, np.diag([0.9, 40.0])).of(lost)
+
+    np.testing.assert_allclose(weights, [2.0, 1.0, 0.5])
+
+
+def test_examples_that_count_for_less_add_up():
+    """Exactly for products; for powers as far as the means of the parts are the same, which chance exceeds by far."""
+    X, y = examples(n=4_000)
+    model, worth = kh.Predictor([1, 5], [2.0, -1.0], n_attributes=12), Worth(0.6, np.diag([0.8, 0.2]))
+    statistic, holed = FitMoments(model, np.zeros(12), worth=worth), with_holes(X, 0.3)
+
+    parts = [statistic(Block(np.arange(12), holed[s], y[s])) for s in (slice(1_000), slice(1_000, 4_000))]
+    together, whole = parts[0] + parts[1], statistic(Block(np.arange(12), holed, y))
+
+    assert (together.n, together.moments.n) == (whole.n, pytest.approx(whole.moments.n))
+    np.testing.assert_array_equal(together.missing, whole.missing)
+    np.testing.assert_allclose(together.moments.products, whole.moments.products, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(together.ex, whole.ex, rtol=1e-9, atol=1e-7)
+    for power in ("ee_xx", "e_xxx", "xxxx"):
+        np.testing.assert_allclose(getattr(together, power), getattr(whole, power), rtol=1e-3, atol=10.0)
+    complete = parts[0] + statistic(Block(np.arange(12), X, y))
+    assert (complete.n, complete.missing.tolist()) == (5_000, parts[0].missing.tolist())
 
 
 def test_missing_answers_do_not_bias_the_coefficients():

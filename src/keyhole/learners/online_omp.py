@@ -101,7 +101,7 @@ class Fit:
     @property
     def n(self) -> int:
         """Over how many examples it goes."""
-        return 0 if self._sums is None else self._sums.n
+        return 0 if self._sums is None else int(self._sums.n)
 
 
 class Candidates:

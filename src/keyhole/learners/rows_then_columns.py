@@ -127,7 +127,7 @@ class RowsThenColumns:
         S: Ints = np.arange(0)
         unchanged = 0
         for n in self._row_counts(n_attributes):
-            missing = n if rows is None else n - rows.n
+            missing = n if rows is None else n - int(rows.n)
             [sums] = yield Round([Query(np.arange(n_attributes), missing, Moments())], predictor)
             rows = sums if rows is None else rows + sums
             before, S = (
@@ -142,7 +142,7 @@ class RowsThenColumns:
         cases = _only(rows, S)
         while S.size:
             # An eighth more each time: few enough that little is left over when the examples end.
-            [sums] = yield Round([Query(S, max(10, cases.n // 8), Moments())], predictor)
+            [sums] = yield Round([Query(S, max(10, int(cases.n) // 8), Moments())], predictor)
             cases = cases + sums
             predictor = self._fit(S, cases, n_attributes)
         assert predictor is not None  # noqa: S101

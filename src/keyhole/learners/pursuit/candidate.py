@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.arrays import Floats, Ints
+from keyhole.arrays import Floats
 from keyhole.learners.pursuit.constants import INCUMBENT, LIKELY, NEWCOMER, PROVED, T_CLEAR, T_LIKELY, TINY
 from keyhole.learners.pursuit.stepwise import Stepwise
 
 
 def within(
-    most: int, fit: Stepwise, *, seats: Sequence[int], published: Sequence[int], since: Ints
+    most: int, fit: Stepwise, *, seats: Sequence[int], published: Sequence[int], since: Floats
 ) -> tuple[Floats, float]:
     """The coefficients of no more than ``most`` attributes, which ``fit`` is left with, and the intercept.
 
@@ -47,7 +47,7 @@ def keep_best(most: int, fit: Stepwise, published: Sequence[int]) -> None:
     fit.trim(lambda left: len(left) <= most, np.where(incumbent, credit, less**2))
 
 
-def is_sure(fit: Stepwise, since: Ints) -> NDArray[np.bool_]:
+def is_sure(fit: Stepwise, since: Floats) -> NDArray[np.bool_]:
     """Which seats are in the core for good, or not just for what they brought: they were chosen for that."""
     t = np.abs(fit.t())
     proved = (t >= T_LIKELY) & (since >= PROVED * fit.behind)

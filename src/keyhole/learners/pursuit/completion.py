@@ -98,7 +98,7 @@ class Completion:
             kernels.compiled.extend(q, n, RIDGE, WILDER, M, sums.mean, *told, *known)
         self._q = p
 
-    def _extend(self, M: Floats, mean: Floats, n: int, brought: Brought) -> None:
+    def _extend(self, M: Floats, mean: Floats, n: float, brought: Brought) -> None:
         """The same in numpy."""
         q, p = self._q, mean.size
         new = slice(q - 1, p - 1)

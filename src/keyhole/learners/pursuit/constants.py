@@ -84,6 +84,11 @@ WILDER = 16.0
 #: Pseudo-examples that keep small regressions solvable.
 RIDGE = 1.0
 
+#: At least this share of the residual's variance is thought to be there where nothing is missing.
+LEAST_COMPLETE = 0.1
+#: While missing values add less than this share to it, all examples count the same.
+SAME_WORTH = 0.01
+
 #: A support is stable that has not changed since there were this share of the examples.
 STABLE = 0.5
 

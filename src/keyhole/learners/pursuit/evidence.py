@@ -61,7 +61,8 @@ class Evidence:
     """Pooled sums per attribute, and per seat and attribute."""
 
     def __init__(self, n_attributes: int, n_seats: int) -> None:
-        self.examples = np.zeros(n_attributes)  # how often each was seen,
+        self.examples = np.zeros(n_attributes)  # how often each was seen, ...
+        self.lost = np.zeros(n_attributes)  # ... less this, where members of the core were missing
         self.missing = np.zeros(n_attributes)  # and how often it was looked at and could not be had
         self.means = np.full(n_attributes, np.nan)  # NaN where nobody has looked yet
         self._sums, self._pairs = np.zeros((9, n_attributes)), np.zeros((4, n_seats, n_attributes))
@@ -69,7 +70,7 @@ class Evidence:
         self.total = Sums(*self._sums, *self._pairs)
         self._seats = np.zeros(0, dtype=np.int64)  # by row
         self._row = np.full(n_attributes, -1)  # of each seat; nobody else has one
-        self._n = 0
+        self.n = 0.0
         self._target_mean = 0.0
         self.prior = NOTHING_USUAL  # what is expected of the correlation of an attribute and a seat
         self._alike = 0.0  # the share of all pairs that visibly go along with each other
@@ -96,13 +97,13 @@ class Evidence:
         if kernels.compiled is not None and moments.pairs is None:
             a, sums = block
             told = moments.mean, moments.products, sums.powers, sums.e, moments.n, weight, a.searchsorted(self._seats)
-            about = self._n, self._target_mean, self.examples, self.means, self._sums, self._pairs
+            about = self.n, self._target_mean, self.examples, self.means, self._sums, self._pairs
             kernels.compiled.add_block(a, *told, *about)
         else:
             self._add(block, weight, core or Core.empty())
         self._latest.append((block, weight, self._counts[block.attributes]))
-        self._n += moments.n
-        self._target_mean += (moments.mean[-1] - self._target_mean) * moments.n / self._n
+        self.n += moments.n
+        self._target_mean += (moments.mean[-1] - self._target_mean) * moments.n / self.n
 
     def _add(self, block: Seen, weight: float, core: Core) -> None:
         """The same in numpy, and with missing values."""
@@ -110,7 +111,7 @@ class Evidence:
         moments, size = sums.moments, a.size
         n, had = moments.n, moments.n if moments.pairs is None else moments.pairs[-1, :size]
         others = np.append(a.searchsorted(self._seats), size)  # with whom everybody is paired: the seats, the target
-        before = np.append(self.examples[a], self._n)
+        before = np.append(self.examples[a], self.n)
         step = np.where(before > 0, moments.mean - np.append(self.means[a], self._target_mean), 0.0)
         gain = n * before / (before + n)
         products = np.minimum(gain[:size], gain[others, None])
@@ -122,7 +123,9 @@ class Evidence:
         # What was filled in was the mean so far, or that of the block, and leaves both as they are.
         seen = before[:size] + had
         self.examples[a] = seen
-        self.missing[a] += n - had
+        if sums.missing is not None:
+            self.missing[a] += sums.missing
+            self.lost[a] += sums.n - sums.missing - had
         means = moments.mean[:size] - step[:size] * (1.0 - n / np.maximum(seen, 1.0))
         self.means[a] = means if moments.pairs is None else np.where(seen > 0, means, np.nan)
         powers = sums.ee_xx, sums.e_xxx, sums.xxxx
@@ -148,6 +151,11 @@ class Evidence:
         """
         without = pairs[seats, seats] - pairs[a.searchsorted(core.attributes)[:, None], seats]
         return np.asarray(core.theta @ (without * self.scores(self._seats, core).covariance))
+
+    def share_missing(self, some: Ints) -> Floats:
+        """Of the looks at each of some attributes, the share that was in vain."""
+        missing = self.missing[some]
+        return missing / np.maximum(missing + self.examples[some] + self.lost[some], 1.0)
 
     def open(self, newcomers: Sequence[int], with_residual: Floats | float = 0.0) -> None:
         """Rows for new seats, and what they have in common with the residual of the model.

@@ -23,8 +23,10 @@ from keyhole.learners.pursuit.constants import (
     FIRST_BLOCK,
     FLUKES,
     LATEST,
+    LEAST_COMPLETE,
     LEAVE_SHARE,
     ROUND_SHARE,
+    SAME_WORTH,
     SETTLED,
     SETTLED_BLOCK_SHARE,
     SETTLED_LATEST,
@@ -46,7 +48,7 @@ from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.pursuit.standings import Expected, Standings
 from keyhole.learners.pursuit.stepwise import Stepwise
 from keyhole.predictor import Predictor
-from keyhole.statistics import FitMoments
+from keyhole.statistics import FitMoments, Worth
 
 
 class Hunt:
@@ -89,6 +91,7 @@ class Hunt:
         self._publication = Publication(Predictor([], [], n_attributes=self._d, means=[]))
         self._fit: Stepwise | None = None
         self._model: Predictor | None = None  # the working model; None where it is to be made anew
+        self._worth: Worth | None = None  # of examples that lack some of its terms
         self._t: dict[int, float] = {}
         self._full = False  # whether the core may not take anybody else
         self._crowded = False  # whether there are more clear members than places in the predictor
@@ -142,14 +145,28 @@ class Hunt:
     def questions(self, blocks: Sequence[Ints]) -> list[FitMoments]:
         """What to ask of each block: moments, and residuals of the working model."""
         if self._model is None:
-            self._model = self.working_model()
-        limits = WILD * self.residual.spread, WILD_TARGET * self.residual.spread
-        return [FitMoments(self._model, self.evidence.means[attributes], *limits) for attributes in blocks]
+            self._model, self._worth = self.working_model(), self._worth_of_examples()
+        told = WILD * self.residual.spread, WILD_TARGET * self.residual.spread, self._worth
+        return [FitMoments(self._model, self.evidence.means[attributes], *told) for attributes in blocks]
 
     def working_model(self) -> Predictor:
         """The core as a predictor; whoever answers forms its residuals."""
         order = np.argsort(self.core.attributes)
         return Predictor(self.core.attributes[order], self.core.theta[order], self.core.intercept, self._d)
+
+    def _worth_of_examples(self) -> Worth | None:
+        """What examples count for that lack members; None while next to nothing is missing, and all count the same."""
+        core, variance = self.core, self.residual.variance
+        if not self.residual.has_holes or not core.members:
+            return None
+        order = np.argsort(core.attributes)
+        theta, covariance = core.theta[order], np.linalg.inv(core.inverse)[order[:, None], order]
+        terms, m = theta[:, None] * theta * covariance, self.evidence.share_missing(core.attributes[order])
+        usual = float(m @ terms @ m + terms.diagonal() @ (m * (1.0 - m)))  # where one is missing, another may be or not
+        if usual < SAME_WORTH * variance:
+            return None
+        complete = max(variance - usual, LEAST_COMPLETE * variance)
+        return Worth(complete / (complete + usual), terms / (complete + usual))
 
     def absorb(self, blocks: Sequence[Seen]) -> None:
         """Judge the predictors on what is new to them, learn from it, and decide when it is time."""
@@ -170,13 +187,13 @@ class Hunt:
         sums, moments = block.sums, block.sums.moments
         self.residual.has_holes |= moments.pairs is not None
         if self.n:
-            self.residual.shown += sums.ee, moments.n
+            self.residual.shown += sums.ee, sums.n
         else:  # the first block meets a model without an intercept: its residuals say nothing
             self.residual.variance = float(moments.products[-1, -1]) / max(moments.n - 1, 1)
             block = Seen(block.attributes, replace(sums, powers=sums.powers.copy()))
             for of_residuals in (block.sums.ee_xx, block.sums.e_xxx, block.sums.xxxx):
                 of_residuals[:] = 0.0
-        self.n += moments.n
+        self.n += sums.n
         self.evidence.add(block, self.residual.weight, self.core)
         self.seats.add(block)
 
@@ -330,7 +347,8 @@ class Hunt:
                 theta, intercept = fit.coefficients()
             else:
                 published, since = self.published.attributes.tolist(), self.n - self._standings.seated_at[fit.members]
-                theta, intercept = within(self._s, fit, seats=self.seats.members, published=published, since=since)
+                told = self.evidence.n / self.n * since.astype(np.float64)  # an example with holes tells less
+                theta, intercept = within(self._s, fit, seats=self.seats.members, published=published, since=told)
             attributes = np.array(fit.members, dtype=np.int64)[fit.chosen()]
             order = np.argsort(attributes)
             attributes = attributes[order]
@@ -353,11 +371,11 @@ class Hunt:
         return self._has_come_to_rest() and (hidden is None or not hidden.any())
 
     def _has_come_to_rest(self) -> bool:
-        """The same as far as scores tell.
+        """The same as far as scores tell, for complete examples: what missing values add cannot be gained anyway.
 
         Not so while there are more clear members than places: two of them may stand for one that is not found yet.
         """
-        return not self._crowded and self.converged(self._settled_at)
+        return not self._crowded and self.converged(self._settled_at / self.residual.beside_complete)
 
     def gain(self) -> float:
         """A bound on what another thousand examples can take away from the mean squared error, as a share of it."""
@@ -390,7 +408,8 @@ class Hunt:
         others = np.argsort(-evidence, kind="stable")[: len(inside) + 10].tolist()
         terms = []
         for j in [*inside, *[j for j in others if j not in inside][:10]]:
-            looks, admitted = int(self.evidence.examples[j]), self._standings.core_since.get(j)
+            looks = round(self.evidence.examples[j] + self.evidence.lost[j])
+            admitted = self._standings.core_since.get(j)
             if admitted is None and j in inside:
                 admitted = int(self._standings.seated_at[j])
             terms.append(Term(j, self._standing_of(j), float(evidence[j]), looks, admitted))

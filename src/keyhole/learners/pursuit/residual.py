@@ -3,7 +3,7 @@
 import numpy as np
 
 from keyhole.arrays import Floats
-from keyhole.learners.pursuit.constants import NO_VARIANCE
+from keyhole.learners.pursuit.constants import LEAST_COMPLETE, NO_VARIANCE
 
 
 class Residual:
@@ -24,6 +24,12 @@ class Residual:
     def spread(self) -> float:
         """The standard deviation; without bounds where nothing is known yet."""
         return float(np.sqrt(self.variance)) if self.variance > NO_VARIANCE else np.inf
+
+    @property
+    def beside_complete(self) -> float:
+        """By how many times missing values make it larger than it is on complete examples."""
+        left = max(self._left, LEAST_COMPLETE * self.variance)
+        return max(self.variance / left, 1.0) if self.has_holes and left > 0.0 else 1.0
 
     def fitted(self, left: float, off: float) -> None:
         """A fit leaves so much, with coefficients that are ``off`` by this share of it on examples that it has seen.
