@@ -30,7 +30,8 @@ def models(draw):
     names = draw(st.none() | st.lists(st.text(), min_size=k, max_size=k, unique=True)) if k else None
     coef = draw(st.lists(finite, min_size=k, max_size=k))
     means = draw(st.none() | st.lists(finite, min_size=k, max_size=k)) if k else None
-    predictor = kh.Predictor(attributes, coef, draw(finite), 10**9 + 1, names, means=means)
+    limits = draw(st.none() | st.tuples(finite, finite).map(sorted))
+    predictor = kh.Predictor(attributes, coef, draw(finite), 10**9 + 1, names, means=means, limits=limits)
     return Model(predictor, draw(st.dictionaries(st.text(), json_values, max_size=4)))
 
 
@@ -50,7 +51,7 @@ def test_what_is_written_is_read_back_to_the_last_bit(tmp_path_factory, model):
     assert p.attributes.tolist() == q.attributes.tolist()
     assert p.coef.tobytes() == q.coef.tobytes()
     assert np.float64(p.intercept).tobytes() == np.float64(q.intercept).tobytes()
-    assert (p.n_attributes, p.names, model.about) == (q.n_attributes, q.names, back.about)
+    assert (p.n_attributes, p.names, p.limits, model.about) == (q.n_attributes, q.names, q.limits, back.about)
     assert (p.means is None and q.means is None) or p.means.tobytes() == q.means.tobytes()
 
 
@@ -159,6 +160,11 @@ def term(attribute=0, **fields):
         ({"terms": [term(1, name=3)]}, 'a text as "name"'),
         ({"terms": [term(1, mean=2.0), term(2)]}, "give all of its 2 terms a mean or none, but 1 have one"),
         ({"terms": [term(1, mean=float("nan"))]}, 'a finite number as "mean"'),
+        ({"limits": 3}, 'a list as "limits", not 3'),
+        ({"limits": [1]}, 'two numbers as "limits", not [1]'),
+        ({"limits": [0, "x"]}, 'a number as "limits", not "x"'),
+        ({"limits": [0, float("inf")]}, 'a finite number as "limits"'),
+        ({"limits": [1, 0]}, 'the lower of its "limits" first, not [1, 0]'),
         ({"about": []}, 'an object as "about"'),
     ],
 )

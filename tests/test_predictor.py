@@ -168,10 +168,39 @@ def test_an_infinite_value_is_refused_although_means_are_known():
         kh.Predictor([0, 1], [1.0, 1.0], means=[0.0, 0.0]).predict(np.array([[np.nan, 1.0], [-np.inf, np.inf]]))
 
 
-def test_a_name_for_a_predictor_keeps_its_means():
-    predictor = kh.Predictor([1], [2.0], n_attributes=2, means=[7.0]).named(("a", "b"))
+LIMITED = kh.Predictor([1, 3], [2.0, -1.0], 0.5, 5, means=[1.0, 2.0], limits=(-9.0, 9.0))
 
-    assert (predictor.names, predictor.means.tolist()) == (("b",), [7.0])
+
+def test_no_prediction_is_beyond_the_limits():
+    table = np.zeros((4, 5))
+    table[:, [1, 3]] = [4.0, -7.0], [3.0, 0.5], [-1e300, 7.0], [np.nan, 2e3]
+
+    assert LIMITED.predict(table).tolist() == [9.0, 6.0, -9.0, -9.0]
+    assert LIMITED.n_at_limits(LIMITED.predict(table)) == 3
+    assert PLAIN.n_at_limits(np.array([1e308])) == 0
+
+
+def test_within_the_limits_predictions_are_the_same_to_the_last_bit():
+    table = np.random.default_rng(0).uniform(0.0, 4.0, size=(100, 5))
+
+    assert LIMITED.predict(table).tobytes() == PLAIN.predict(table).tobytes()
+
+
+def test_an_infinite_value_is_refused_although_there_are_limits():
+    with pytest.raises(kh.BadData, match="'x3' of example 0 is inf"):
+        LIMITED.predict(np.array([[0.0, 1.0, 0.0, np.inf, 0.0]]))
+
+
+@pytest.mark.parametrize("limits", [(1.0, 0.0), (-np.inf, 1.0), (0.0, np.inf), (np.nan, 1.0), (0.0, np.nan)])
+def test_limits_are_two_finite_numbers_in_order(limits):
+    with pytest.raises(kh.Misuse, match="limits are two finite numbers, the lower one first"):
+        kh.Predictor([0, 1], [1.0, 1.0], limits=limits)
+
+
+def test_a_name_for_a_predictor_keeps_its_means_and_limits():
+    predictor = kh.Predictor([1], [2.0], n_attributes=2, means=[7.0], limits=(0, 9)).named(("a", "b"))
+
+    assert (predictor.names, predictor.means.tolist(), predictor.limits) == (("b",), [7.0], (0.0, 9.0))
 
 
 class Trap:
@@ -231,12 +260,14 @@ def test_dense_and_sparse_are_two_ways_to_write_the_same_predictor(theta, interc
     "twin", [lambda p: p, copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))], ids=range(4)
 )
 def test_nothing_about_a_predictor_can_be_changed_nor_about_its_copies(twin):
-    predictor = twin(kh.Predictor([1, 3], [2.0, -1.0], 0.5, 5, NAMED.names, means=[1.0, 2.0]))
+    known = {"means": [1.0, 2.0], "limits": (-1e9, 1e9)}
+    predictor = twin(kh.Predictor([1, 3], [2.0, -1.0], 0.5, 5, NAMED.names, **known))
 
+    assert predictor.limits == known["limits"]
     for array in (predictor.attributes, predictor.coef, predictor.means):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
-    for field in ("attributes", "coef", "intercept", "n_attributes", "names", "means"):
+    for field in ("attributes", "coef", "intercept", "n_attributes", "names", "means", "limits"):
         with pytest.raises(FrozenInstanceError):
             setattr(predictor, field, None)
     assert repr(predictor) == repr(NAMED)

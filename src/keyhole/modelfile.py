@@ -84,12 +84,14 @@ def to_json(model: Model) -> str:
     terms = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     listed = ",\n    ".join(json.dumps(term, ensure_ascii=False, allow_nan=False) for term in terms)
     listed = f"\n    {listed}\n  " if terms else ""
+    limits = "" if p.limits is None else f'  "limits": {json.dumps(p.limits)},\n'
     about = json.dumps(model.about, ensure_ascii=False, allow_nan=False, indent=2).replace("\n", "\n  ")
     return (
         "{\n"
         f'  "keyhole_model": {VERSION},\n'
         f'  "n_attributes": {p.n_attributes},\n'
         f'  "intercept": {p.intercept!r},\n'
+        f"{limits}"
         f'  "terms": [{listed}],\n'
         f'  "about": {about}\n'
         "}\n"
@@ -178,7 +180,7 @@ def _predictor(content: dict[str, Any]) -> Predictor:
     _check_attributes(attributes, n_attributes)
     coef = [_finite(term, "coef") for term in terms]
     at, names, means = np.array(attributes, dtype=np.int64), _names(terms), _means(terms)
-    return Predictor(at, coef, intercept, n_attributes, names, means=means)
+    return Predictor(at, coef, intercept, n_attributes, names, means=means, limits=_limits(content))
 
 
 def _check_attributes(attributes: list[int], n_attributes: int) -> None:
@@ -210,6 +212,18 @@ def _means(terms: list[dict[str, Any]]) -> list[float] | None:
             f"must give all of its {len(terms)} terms a mean or none, but {len(means)} have one; restore the file"
         )
     return means or None
+
+
+def _limits(content: dict[str, Any]) -> tuple[float, float] | None:
+    if "limits" not in content:
+        return None
+    limits = _get(content, "limits", list)
+    if len(limits) != 2:
+        raise _Flaw(f'must have two numbers as "limits", not {_short(limits)}; restore the file')
+    low, high = (_finite({"limits": limit}, "limits") for limit in limits)
+    if low > high:
+        raise _Flaw(f'must have the lower of its "limits" first, not {_short(limits)}; restore the file')
+    return low, high
 
 
 def _get(content: dict[str, Any], name: str, kind: type) -> Any:

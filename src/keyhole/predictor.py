@@ -33,6 +33,9 @@ class Predictor:
     means
         What stands in for a value that could not be had (NaN): the mean of each attribute it needs, as the learner saw
         it. None, as from learners that refuse such values, refuses them here, too.
+    limits
+        The lowest and the highest prediction there can be; one that is farther out is owed to a value of a kind that
+        the learner was never shown, such as an error of unit. None for no limits.
 
     Examples
     --------
@@ -41,6 +44,8 @@ class Predictor:
     array([0.5])
     >>> Predictor([1, 3], [2.0, -1.0], 0.5, n_attributes=4, means=[1.0, 2.0]).predict([[9.0, np.nan, 9.0, 2.0]])
     array([0.5])
+    >>> Predictor([1], [2.0], 0.5, n_attributes=2, limits=(-10.0, 10.0)).predict([[9.0, 1.0], [9.0, 1_000.0]])
+    array([ 2.5, 10. ])
     >>> p
     Predictor(2 of 4 attributes: 0.5 + 2·x1 - 1·x3)
     """
@@ -51,6 +56,7 @@ class Predictor:
     n_attributes: int
     names: tuple[str, ...] | None
     means: Floats | None
+    limits: tuple[float, float] | None
 
     def __init__(
         self,
@@ -61,6 +67,7 @@ class Predictor:
         names: Iterable[str] | None = None,
         *,
         means: ArrayLike | None = None,
+        limits: tuple[float, float] | None = None,
     ) -> None:
         needed = np.array(attributes).reshape(-1)
         if needed.size and needed.dtype.kind not in "iu":
@@ -70,7 +77,8 @@ class Predictor:
         size = int(needed.max(initial=-1)) + 1 if n_attributes is None else int(n_attributes)
         typical = None if means is None else np.array(means, dtype=np.float64).reshape(-1)
         called = None if names is None else tuple(map(str, names))
-        self._keep(needed, weights, float(intercept), size, names=called, means=typical)
+        span = None if limits is None else (float(limits[0]), float(limits[1]))
+        self._keep(needed, weights, float(intercept), size, names=called, means=typical, limits=span)
         self._check()
 
     def _keep(
@@ -82,6 +90,7 @@ class Predictor:
         *,
         names: tuple[str, ...] | None = None,
         means: Floats | None = None,
+        limits: tuple[float, float] | None = None,
     ) -> None:
         """Take these arrays for good, as long as the coefficients can be used."""
         if np.count_nonzero(np.isfinite(coef)) < coef.size or not isfinite(intercept):
@@ -97,6 +106,7 @@ class Predictor:
         put(self, "n_attributes", n_attributes)
         put(self, "names", names)
         put(self, "means", means)
+        put(self, "limits", limits)
 
     def _check(self) -> None:
         if self.attributes.size != self.coef.size or (self.names is not None and len(self.names) != self.coef.size):
@@ -108,6 +118,11 @@ class Predictor:
             raise Misuse(
                 f"a predictor has a mean for every attribute or for none, and it is a finite number; "
                 f"for {self.attributes.size} attributes {self.means.tolist()} came."
+            )
+        if self.limits is not None and not -np.inf < self.limits[0] <= self.limits[1] < np.inf:
+            raise Misuse(
+                f"a predictor's limits are two finite numbers, the lower one first, not {self.limits[0]} and "
+                f"{self.limits[1]}; leave them out for none."
             )
         if np.count_nonzero(self.attributes[1:] <= self.attributes[:-1]):
             raise Misuse(
@@ -141,7 +156,8 @@ class Predictor:
         if names is None:
             return self
         mine = (names[j] for j in self.attributes)
-        return Predictor(self.attributes, self.coef, self.intercept, self.n_attributes, mine, means=self.means)
+        size, means, limits = self.n_attributes, self.means, self.limits
+        return Predictor(self.attributes, self.coef, self.intercept, size, mine, means=means, limits=limits)
 
     def labels(self) -> list[str]:
         """What to call each attribute: its name, or ``x`` and its number."""
@@ -162,12 +178,19 @@ class Predictor:
         with np.errstate(invalid="ignore"):
             predictions: Floats = needed @ self.coef + self.intercept
         # A value that is no number makes its prediction none, unless the product skips a coefficient that is zero.
-        if np.isfinite(predictions).all() and self.coef.all():
-            return predictions
-        if self.means is not None:
-            needed = np.where(np.isnan(needed), self.means, needed)
-        self._refuse_unusable(needed, examples)
-        return np.asarray(needed @ self.coef + self.intercept)
+        if not (np.isfinite(predictions).all() and self.coef.all()):
+            if self.means is not None:
+                needed = np.where(np.isnan(needed), self.means, needed)
+            self._refuse_unusable(needed, examples)
+            predictions = np.asarray(needed @ self.coef + self.intercept)
+        return predictions if self.limits is None else np.clip(predictions, *self.limits)
+
+    def n_at_limits(self, predictions: Floats) -> int:
+        """How many predictions are as low or as high as there can be."""
+        if self.limits is None:
+            return 0
+        low, high = self.limits
+        return int(np.count_nonzero((predictions <= low) | (predictions >= high)))
 
     def _refuse_unusable(self, needed: Floats, examples: Sequence[object] | None) -> None:
         """Name the first value that is no finite number, if there is any."""
@@ -200,7 +223,7 @@ class Predictor:
     def __reduce__(self) -> tuple[Any, ...]:
         # Stored arrays come back unlocked; made anew, a copy is as hard to change as the original.
         arguments = self.attributes, self.coef, self.intercept, self.n_attributes, self.names
-        return partial(Predictor, means=self.means), arguments
+        return partial(Predictor, means=self.means, limits=self.limits), arguments
 
     def __repr__(self) -> str:
         terms = "".join(

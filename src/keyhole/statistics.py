@@ -324,10 +324,11 @@ class FitMoments:
         if sums is None:
             return None
         e, ee = sums
-        return FitSums(MomentSums(block.targets.size, mean, products), e, ee, powers, block.targets.size)
+        n, span = block.targets.size, _span(block.targets)
+        return FitSums(MomentSums(n, mean, products), e, ee, powers, n, span)
 
     def _in_numpy(self, block: Block) -> "FitSums":
-        mean, holes, roots = _means(block), None, None
+        mean, span, holes, roots = _means(block), _span(block.targets), None, None
         if self.worth is not None or np.isnan(np.add.reduce(mean)):
             block, holes = self._filled(block)
             mean, roots = _means(block, holes.weights), np.sqrt(holes.weights)
@@ -351,7 +352,7 @@ class FitMoments:
             parts[0] if len(parts) == 1 else map(np.add.reduce, zip(*parts, strict=True))
         )
         by_e = [with_x[:, :-1], with_xx[::-1, :-1], with_xxx[::-1, :-1], xxxx[None, :-1]]
-        told = float(powers[1]), float(powers[2]), np.concatenate(by_e), n
+        told = float(powers[1]), float(powers[2]), np.concatenate(by_e), n, span
         if holes is None:
             return FitSums(MomentSums(n, mean, products), *told)
         return FitSums(MomentSums(float(powers[0]), mean, products, holes.pairs), *told, holes.missing)
@@ -443,12 +444,17 @@ def _means(block: Block, weights: Floats | None = None) -> Floats:
     return mean
 
 
+def _span(targets: Floats) -> tuple[float, float]:
+    return float(np.minimum.reduce(targets)), float(np.maximum.reduce(targets))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FitSums:
     """Moments, and sums of e = y - prediction and of powers of the attributes, which are measured from their means.
 
-    They go over ``n`` examples. Where values were ``missing``, so many of each attribute, some may count for less than
-    others, and the n of the moments is what they count for together.
+    They go over ``n`` examples, whose targets ``span`` from the lowest to the highest. Where values were ``missing``,
+    so many of each attribute, some may count for less than others, and the n of the moments is what they count for
+    together.
 
     ``ee_xx`` is what makes a standard error robust; ``e_xxx`` and ``xxxx`` say how much of it is an attribute's own
     effect. The others are there so that sums about one mean can be moved to another.
@@ -459,6 +465,7 @@ class FitSums:
     ee: float
     powers: Floats  # a row for each of those below
     n: int
+    span: tuple[float, float]
     missing: Floats | None = None
 
     ex = property(lambda self: self.powers[0])
@@ -475,7 +482,8 @@ class FitSums:
         missing = other.missing if self.missing is None else self.missing
         if self.missing is not None and other.missing is not None:
             missing = self.missing + other.missing
-        return FitSums(moments, self.e + other.e, self.ee + other.ee, powers, self.n + other.n, missing)
+        span = min(self.span[0], other.span[0]), max(self.span[1], other.span[1])
+        return FitSums(moments, self.e + other.e, self.ee + other.ee, powers, self.n + other.n, span, missing)
 
     def _about(self, mean: Floats) -> Floats:
         """The powers, measured from another mean: (x + s)^k multiplied out, s = own - other.

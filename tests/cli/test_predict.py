@@ -145,6 +145,21 @@ def test_a_model_learned_by_pursuit_does_without_a_missing_value_and_says_so(hou
     assert told["missing_values"] == 1
 
 
+def test_a_model_learned_by_pursuit_is_not_led_astray_by_an_error_of_unit_and_says_so(houses, run, told_json):
+    run("fit", "houses.csv", "--target", "price", "--nonzero", 2, "--learner", "pursuit", "-o", "model.json")
+    predictor = read_model(houses / "model.json").predictor
+    usual, wild = predictor.means.copy(), predictor.means.copy()
+    wild[0] += 1e6
+    (houses / "new.csv").write_text(",".join(predictor.names) + f"\n{usual[0]},{usual[1]}\n{wild[0]},{wild[1]}\n")
+
+    outcome, told = run("predict", "model.json", "new.csv"), told_json("predict", "model.json", "new.csv")
+
+    expected = predictor.limits[int(predictor.coef[0] > 0)]
+    assert list(numbers(outcome.out)) == [pytest.approx(predictor.intercept + predictor.coef @ usual), expected]
+    assert "Limited: 1 prediction, which would have been farther out" in outcome.err
+    assert told["predictions_at_limits"] == 1
+
+
 def test_fit_and_show_say_how_many_values_were_missing(tmp_path, run, told_json):
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 600))

@@ -1400,6 +1400,34 @@ def test_wild_values_of_attributes_that_do_not_matter_do_no_harm():
         assert np.count_nonzero(predictor.attributes < 10) >= 9
 
 
+def test_no_prediction_is_much_farther_out_than_the_targets_that_were_seen():
+    """A value of a kind that nobody was shown, such as an error of unit, must not decide over a whole test set."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((2_000, 20))
+    y = 3.0 * X[:, 4] + rng.standard_normal(2_000)
+    predictor = kh.learn(kh.Pursuit(n_observed=8, n_nonzero_coefs=2), kh.ArraySource(X, y)).predictor
+    low, high = predictor.limits
+
+    width = y.max() - y.min()
+    seen = y[: int(0.5 * y.size)]  # what is published was put up after most of the examples
+    assert y.min() - 0.25 * width <= low <= seen.min() - 0.2 * width
+    assert seen.max() + 0.2 * width <= high <= y.max() + 0.25 * width
+    wild = np.zeros((1, 20))
+    wild[0, 4] = 1_000.0
+    assert predictor.predict(wild) == high
+    assert predictor.predict(X).tolist() == (X[:, predictor.attributes] @ predictor.coef + predictor.intercept).tolist()
+
+
+def test_the_limits_are_those_of_all_targets_however_the_answers_come_in_pieces():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((90, 3)), rng.standard_t(2, size=90)
+    statistic = FitMoments(kh.Predictor([], [], n_attributes=3), np.zeros(3), limit=1.0, farthest=0.5)
+
+    parts = [statistic(Block(np.arange(3), X[s], y[s])) for s in (slice(10), slice(10, 40), slice(40, 90))]
+
+    assert (parts[0] + parts[1] + parts[2]).span == (y.min(), y.max())
+
+
 @pytest.mark.parametrize("unit", [1e-100, 1e100, 1e149])
 def test_units_may_be_as_large_as_values_may_be(unit):
     rng = np.random.default_rng(0)

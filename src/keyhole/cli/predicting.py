@@ -52,6 +52,7 @@ class Prediction:
         if self.as_json:
             shown = {} if self.output is not None else {"predictions": kept}
             about = {"target": target, "examples": errors.n_predicted, "missing_values": errors.n_missing}
+            about["predictions_at_limits"] = errors.n_at_limits
             say_json({**about, **shown, **errors.as_data(), "written": self.output})
         else:
             errors.say(target)
@@ -85,6 +86,7 @@ def _predicted(data: Data, predictor: Predictor, target: str | None, errors: "Er
             predictions = predictor.predict_from_needed(needed, examples)
             errors.add(predictions, columns.y)
             errors.n_missing += int(np.count_nonzero(np.isnan(needed)))
+            errors.n_at_limits += predictor.n_at_limits(predictions)
             first += predictions.size
             if bar is None:
                 bar = stack.enter_context(Bar(Limits(), total=data.count(), shown=True))
@@ -98,6 +100,7 @@ class Errors:
 
     n_predicted: int = 0
     n_missing: int = 0  # values that could not be had; others took their place
+    n_at_limits: int = 0  # predictions as low or as high as there can be
     n: int = 0
     squares: float = 0.0  # of prediction - target, summed
     mean: float = 0.0  # of the targets
@@ -128,6 +131,12 @@ class Errors:
         """For people; on stderr, where they are in the way of no prediction."""
         if self.n_missing:
             click.echo(f"Missing: {plural(self.n_missing, 'value')}; the mean seen while learning stood in.", err=True)
+        if self.n_at_limits:
+            click.echo(
+                f"Limited: {plural(self.n_at_limits, 'prediction')}, which would have been farther out than any target "
+                "seen while learning; look for values of another kind, such as errors of unit.",
+                err=True,
+            )
         if self.n:
             click.echo(
                 f"Mean squared error {self.squares / self.n:.5g} over {self.n:,} examples with a known {target} "

@@ -161,7 +161,9 @@ def as_data(model: Model) -> dict[str, Any]:
     names: tuple[str | None, ...] = p.names if p.names is not None else (None,) * p.coef.size
     rows = zip(p.attributes.tolist(), names, p.coef.tolist(), p.labels(), strict=True)
     terms = [{"attribute": j, "name": name, "coef": c, "looks": looks.get(label)} for j, name, c, label in rows]
-    return {"n_attributes": p.n_attributes, "intercept": p.intercept, "terms": terms, "about": dict(model.about)}
+    about = dict(model.about)
+    sizes = {"n_attributes": p.n_attributes, "intercept": p.intercept, "limits": p.limits}
+    return {**sizes, "terms": terms, "about": about}
 
 
 def part(about: Mapping[str, Any], name: str) -> Mapping[str, Any]:
