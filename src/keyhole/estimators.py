@@ -316,7 +316,8 @@ class ExplorationRegressor(_Shell):
 class PursuitRegressor(_Shell):
     """`keyhole.Pursuit` as a scikit-learn regressor and feature selector: nothing to tune.
 
-    A value that could not be had (NaN) is allowed for, while learning and while predicting.
+    A value that could not be had (NaN) is allowed for, while learning and while predicting. No prediction is
+    clearly farther out than the targets that were seen (``predictor_.limits``).
 
     Parameters
     ----------

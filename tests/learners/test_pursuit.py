@@ -18,6 +18,7 @@ from keyhole.learners.pursuit.completion import Brought
 from keyhole.learners.pursuit.constants import FLUKES, MAX_EPOCHS
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.hunt import Hunt
+from keyhole.learners.pursuit.limits import Limits
 from keyhole.learners.pursuit.publication import Publication, squared_error
 from keyhole.learners.pursuit.residual import Residual
 from keyhole.learners.pursuit.seats import Seats
@@ -1400,22 +1401,43 @@ def test_wild_values_of_attributes_that_do_not_matter_do_no_harm():
         assert np.count_nonzero(predictor.attributes < 10) >= 9
 
 
-def test_no_prediction_is_much_farther_out_than_the_targets_that_were_seen():
+def test_no_prediction_is_clearly_farther_out_than_the_targets_that_were_seen():
     """A value of a kind that nobody was shown, such as an error of unit, must not decide over a whole test set."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((2_000, 20))
     y = 3.0 * X[:, 4] + rng.standard_normal(2_000)
-    predictor = kh.learn(kh.Pursuit(n_observed=8, n_nonzero_coefs=2), kh.ArraySource(X, y)).predictor
-    low, high = predictor.limits
 
-    width = y.max() - y.min()
-    seen = y[: int(0.5 * y.size)]  # what is published was put up after most of the examples
-    assert y.min() - 0.25 * width <= low <= seen.min() - 0.2 * width
-    assert seen.max() + 0.2 * width <= high <= y.max() + 0.25 * width
+    predictor = kh.learn(kh.Pursuit(n_observed=8, n_nonzero_coefs=2), kh.ArraySource(X, y)).predictor
+
+    low, high = predictor.limits
+    assert low < y[:1_000].min() < y[:1_000].max() < high  # what is published was put up after most of the examples
+    assert high - low < 2.0 * np.ptp(y)
     wild = np.zeros((1, 20))
     wild[0, 4] = 1_000.0
     assert predictor.predict(wild) == high
     assert predictor.predict(X).tolist() == (X[:, predictor.attributes] @ predictor.coef + predictor.intercept).tolist()
+
+
+def test_limits_have_a_margin_of_twice_what_the_targets_have_leapt_by():
+    limits = Limits()
+    limits.widen((0.0, 1.0), 60)
+    assert limits.limits() is None
+    limits.widen((-1.0, 5.0), 60)  # too early to be called a leap
+    assert limits.limits() == pytest.approx((-1.6, 5.6))
+    limits.widen((1.0, 4.0), 60)
+    assert limits.limits() == pytest.approx((-1.6, 5.6))
+    limits.widen((1.0, 8.0), 60)  # half as much again
+    assert limits.limits() == pytest.approx((-10.0, 17.0))
+    limits.widen((-2.0, 8.0), 60)  # by a ninth: the leap before was larger
+    assert limits.limits() == pytest.approx((-12.0, 18.0))
+
+
+def test_targets_that_are_all_the_same_are_what_is_predicted():
+    limits = Limits()
+    for _ in range(3):
+        limits.widen((7.0, 7.0), 60)
+
+    assert limits.limits() == (7.0, 7.0)
 
 
 def test_the_limits_are_those_of_all_targets_however_the_answers_come_in_pieces():

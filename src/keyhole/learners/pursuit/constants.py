@@ -71,8 +71,9 @@ COPY = 0.03
 WILD = 10.0
 #: What is unexpected in a target counts as at most so many.
 WILD_TARGET = 30.0
-#: Predictions may be farther out than any target so far, by this share of the distance from the lowest to the highest.
-FARTHER_OUT = 0.25
+#: Predictions may be farther out than any target so far, by this share of the distance from the lowest to the highest,
+#: or by so many times what it has grown by at once since there were so many examples.
+FARTHER_OUT, LEAPS, ENOUGH_TARGETS = 0.1, 2.0, 100
 #: Two estimates of the same coefficients may be apart by so many times what is expected by chance, and are the same.
 SAME = 2.0
 #: As many of the latest blocks are kept as could show every attribute so many times, but no more than that.

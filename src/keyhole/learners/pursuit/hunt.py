@@ -20,7 +20,6 @@ from keyhole.learners.pursuit.constants import (
     CALM_LATEST,
     DECIDE_AFTER,
     EARLY_BLOCK,
-    FARTHER_OUT,
     FIRST_BLOCK,
     FLUKES,
     LATEST,
@@ -41,6 +40,7 @@ from keyhole.learners.pursuit.constants import (
     Z_SEAT,
 )
 from keyhole.learners.pursuit.evidence import Core, Evidence
+from keyhole.learners.pursuit.limits import Limits
 from keyhole.learners.pursuit.publication import Publication
 from keyhole.learners.pursuit.residual import Residual
 from keyhole.learners.pursuit.scores import Scores
@@ -88,7 +88,7 @@ class Hunt:
         self.evidence, self.seats = Evidence(n_attributes, budget.most_attributes), Seats()
         self.core = Core.empty()
         self.n = 0
-        self._span = (np.inf, -np.inf)  # of the targets
+        self._limits = Limits()
         self._decide_at = 0.0
         self._publication = Publication(Predictor([], [], n_attributes=self._d, means=[]))
         self._fit: Stepwise | None = None
@@ -196,7 +196,7 @@ class Hunt:
             for of_residuals in (block.sums.ee_xx, block.sums.e_xxx, block.sums.xxxx):
                 of_residuals[:] = 0.0
         self.n += sums.n
-        self._span = min(self._span[0], sums.span[0]), max(self._span[1], sums.span[1])
+        self._limits.widen(sums.span, sums.n)
         self.evidence.add(block, self.residual.weight, self.core)
         self.seats.add(block)
 
@@ -341,7 +341,7 @@ class Hunt:
 
     def _propose(self) -> None:
         """The best of the core stands as candidate, with the best of the other seats if there is room."""
-        limits = self._limits()
+        limits = self._limits.limits()
         if self._fit is None or not self.core.members:
             candidate = Predictor([], [], self.core.intercept, self._d, means=[], limits=limits)
         else:
@@ -359,18 +359,6 @@ class Hunt:
             means = self.evidence.means[attributes]
             candidate = Predictor(attributes, theta[order], intercept, self._d, means=means, limits=limits)
         self._publication.propose(candidate, self.n)
-
-    def _limits(self) -> tuple[float, float] | None:
-        """The lowest and the highest prediction there can be; None before there is a target.
-
-        Sooner or later there is a value of a kind that nobody was shown, such as an error of unit, and the target will
-        not follow it.
-        """
-        low, high = self._span
-        if low > high:
-            return None
-        margin = FARTHER_OUT * (high - low)
-        return low - margin, high + margin
 
     # Ending
 

@@ -68,8 +68,9 @@ class Pursuit:
 
     *Assumes* that examples are exchangeable. A value that could not be had (NaN) is allowed for; nothing is biased by
     it where values are missing completely at random. *Caveats*: like every linear model, it can be far off on values of
-    a kind that it was never shown, such as errors of unit in one of a thousand rows. Where ``n_nonzero_coefs`` is
-    ``n_observed``, a full predictor leaves no looks for scouts, and the search is over until a member falls out.
+    a kind that it was never shown, such as errors of unit in one of a thousand rows. So its predictions have limits,
+    hardly farther out than the targets that it has seen (`limits`). Where ``n_nonzero_coefs`` is ``n_observed``, a full
+    predictor leaves no looks for scouts, and the search is over until a member falls out.
 
     Examples
     --------
