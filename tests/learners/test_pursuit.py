@@ -1432,12 +1432,14 @@ def test_limits_have_a_margin_of_twice_what_the_targets_have_leapt_by():
     assert limits.limits() == pytest.approx((-12.0, 18.0))
 
 
-def test_targets_that_are_all_the_same_are_what_is_predicted():
+def test_targets_that_have_been_the_same_so_far_give_no_limits():
     limits = Limits()
     for _ in range(3):
         limits.widen((7.0, 7.0), 60)
+    assert limits.limits() is None
 
-    assert limits.limits() == (7.0, 7.0)
+    limits.widen((7.0, 8.0), 60)  # no leap: there was nothing to compare it with
+    assert limits.limits() == pytest.approx((6.9, 8.1))
 
 
 def test_the_limits_are_those_of_all_targets_however_the_answers_come_in_pieces():

@@ -28,9 +28,10 @@ class Limits:
     def limits(self) -> tuple[float, float] | None:
         """The lowest and the highest prediction there can be; None while it is not known how the span grows.
 
-        With light tails it grows by less and less. With heavy ones it leaps, and will again.
+        With light tails it grows by less and less. With heavy ones it leaps, and will again. Targets that have been the
+        same so far tell nothing.
         """
-        if self._n < ENOUGH_TARGETS:
+        if self._n < ENOUGH_TARGETS or self._low == self._high:
             return None
         margin = max(FARTHER_OUT, LEAPS * self._leap) * (self._high - self._low)
         return self._low - margin, self._high + margin
