@@ -24,7 +24,7 @@ from sklearn.model_selection import ShuffleSplit
 
 import keyhole as kh
 from keyhole.learners.pursuit.constants import SMALL_BLOCK
-from keyhole.learners.pursuit.limits import Limits
+from keyhole.learners.pursuit.span import Span
 
 SHARES = {"nhanes": (1.10, 1.05, 1.03, 1.02), "thyroid_cost": (1.10, 1.05, 1.03, 1.02)}
 MONEY = {"nhanes": (12, 20, 30, 45, 60), "thyroid_cost": (25, 30, 40, 60)}
@@ -46,10 +46,10 @@ def splits(X: np.ndarray, y: np.ndarray, n: int) -> Iterator[tuple[np.ndarray, .
 def first_within(learner: Any, prices: kh.PriceList, split: tuple[np.ndarray, ...], shares: tuple[float, ...]) -> Any:
     """For every share: the money spent, and what a prediction costs, when the error is first that low."""
     X, X_test, y, y_test = split
-    limits = Limits()
+    span = Span()
     for targets in np.split(y, range(SMALL_BLOCK, y.size, SMALL_BLOCK)):
-        limits.widen((targets.min(), targets.max()), targets.size)
-    everything = np.clip(LinearRegression().fit(X, y).predict(X_test), *limits.limits())
+        span.widen((targets.min(), targets.max()), targets.size)
+    everything = np.clip(LinearRegression().fit(X, y).predict(X_test), *span.limits())
     goal = np.mean((everything - y_test) ** 2)
     result = kh.learn(learner, kh.ArraySource(X, y), prices=prices, progress=False)
     found = []
@@ -84,9 +84,11 @@ def measure(folder: Path, name: str, n_splits: int) -> Iterator[dict[str, Any]]:
         both = row["money with prices"], row["money without"]
         row["ratio"] = round(both[0] / both[1], 2) if "never" not in both else None
         drawn = np.random.default_rng(0).integers(n_splits, size=(1_000, n_splits))
-        known, not_known = (np.median(np.minimum(money, 1e12)[drawn], axis=1) for money in spent)
-        quartiles = np.quantile(known / not_known, (0.25, 0.75))
-        row["quartiles"] = [round(float(q), 2) for q in quartiles] if row["ratio"] else None
+        known, not_known = (np.median(money[drawn], axis=1) for money in spent)
+        # Who never gets there may be drawn more often: beside that, the other is as cheap or as dear as can be.
+        ratios = np.where(np.isinf(known), np.inf, known / not_known)
+        quartiles = np.quantile(ratios, (0.25, 0.75), method="nearest")
+        row["quartiles"] = [round(float(q), 2) if np.isfinite(q) else "never" for q in quartiles]
         print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
         yield row
 

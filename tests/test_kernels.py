@@ -12,11 +12,12 @@ import keyhole as kh
 from keyhole import kernels
 from keyhole.learners.pursuit.completion import Brought, Completion
 from keyhole.learners.pursuit.evidence import Core, Evidence
+from keyhole.learners.pursuit.fit_moments import FitMoments
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.pursuit.standings import Expected, Standings
 from keyhole.learners.pursuit.stepwise import Stepwise, sweep
 from keyhole.query import Block
-from keyhole.statistics import FitMoments, Moments, ResidualSquares
+from keyhole.statistics import Moments, ResidualSquares
 
 needs_kernels = pytest.mark.skipif(kernels.compiled is None, reason="this build has no compiled loops")
 

@@ -17,16 +17,16 @@ from keyhole.learners.pursuit.candidate import keep_best, within
 from keyhole.learners.pursuit.completion import Brought
 from keyhole.learners.pursuit.constants import FLUKES, MAX_EPOCHS
 from keyhole.learners.pursuit.evidence import Core, Evidence
+from keyhole.learners.pursuit.fit_moments import FitMoments
 from keyhole.learners.pursuit.hunt import Hunt
-from keyhole.learners.pursuit.limits import Limits
 from keyhole.learners.pursuit.publication import Publication, squared_error
 from keyhole.learners.pursuit.residual import Residual
 from keyhole.learners.pursuit.seats import Seats
 from keyhole.learners.pursuit.seen import Seen
+from keyhole.learners.pursuit.span import Span
 from keyhole.learners.pursuit.standings import Expected, Standings, doubt_about
 from keyhole.learners.pursuit.stepwise import Stepwise, as_normal, sweep, sweep_all
 from keyhole.query import Block
-from keyhole.statistics import FitMoments
 from keyhole.testing import LearnerContract
 
 pytestmark = pytest.mark.usefixtures("each_way")
@@ -1415,31 +1415,31 @@ def test_no_prediction_is_clearly_farther_out_than_the_targets_that_were_seen():
     wild = np.zeros((1, 20))
     wild[0, 4] = 1_000.0
     assert predictor.predict(wild) == high
-    assert predictor.predict(X).tolist() == (X[:, predictor.attributes] @ predictor.coef + predictor.intercept).tolist()
+    np.testing.assert_allclose(predictor.predict(X), X @ predictor.to_dense() + predictor.intercept)
 
 
 def test_limits_have_a_margin_of_twice_what_the_targets_have_leapt_by():
-    limits = Limits()
-    limits.widen((0.0, 1.0), 60)
-    assert limits.limits() is None
-    limits.widen((-1.0, 5.0), 60)  # too early to be called a leap
-    assert limits.limits() == pytest.approx((-1.6, 5.6))
-    limits.widen((1.0, 4.0), 60)
-    assert limits.limits() == pytest.approx((-1.6, 5.6))
-    limits.widen((1.0, 8.0), 60)  # half as much again
-    assert limits.limits() == pytest.approx((-10.0, 17.0))
-    limits.widen((-2.0, 8.0), 60)  # by a ninth: the leap before was larger
-    assert limits.limits() == pytest.approx((-12.0, 18.0))
+    span = Span()
+    span.widen((0.0, 1.0), 60)
+    assert span.limits() is None
+    span.widen((-1.0, 5.0), 60)  # too early to be called a leap
+    assert span.limits() == pytest.approx((-1.6, 5.6))
+    span.widen((1.0, 4.0), 60)
+    assert span.limits() == pytest.approx((-1.6, 5.6))
+    span.widen((1.0, 8.0), 60)  # half as much again
+    assert span.limits() == pytest.approx((-10.0, 17.0))
+    span.widen((-2.0, 8.0), 60)  # by a ninth: the leap before was larger
+    assert span.limits() == pytest.approx((-12.0, 18.0))
 
 
 def test_targets_that_have_been_the_same_so_far_give_no_limits():
-    limits = Limits()
+    span = Span()
     for _ in range(3):
-        limits.widen((7.0, 7.0), 60)
-    assert limits.limits() is None
+        span.widen((7.0, 7.0), 60)
+    assert span.limits() is None
 
-    limits.widen((7.0, 8.0), 60)  # no leap: there was nothing to compare it with
-    assert limits.limits() == pytest.approx((6.9, 8.1))
+    span.widen((7.0, 8.0), 60)  # no leap: there was nothing to compare it with
+    assert span.limits() == pytest.approx((6.9, 8.1))
 
 
 def test_the_limits_are_those_of_all_targets_however_the_answers_come_in_pieces():

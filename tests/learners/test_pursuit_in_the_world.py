@@ -13,11 +13,12 @@ from keyhole.learners.pursuit.bound import coefficient_error, undiscovered
 from keyhole.learners.pursuit.budget import Budget
 from keyhole.learners.pursuit.completion import Completion
 from keyhole.learners.pursuit.evidence import Core, Evidence
+from keyhole.learners.pursuit.fit_moments import FitMoments, Worth
 from keyhole.learners.pursuit.hunt import Hunt
 from keyhole.learners.pursuit.scores import NOTHING_USUAL, Prior
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.query import Block
-from keyhole.statistics import FitMoments, MomentSums, Worth
+from keyhole.statistics import MomentSums
 from keyhole.testing import LearnerContract, SpySource
 
 pytestmark = pytest.mark.usefixtures("each_way")

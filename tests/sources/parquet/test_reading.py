@@ -10,9 +10,10 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 
 import keyhole as kh
+from keyhole.learners.pursuit.fit_moments import FitMoments
 from keyhole.sources.parquet import ParquetSource, chunks
 from keyhole.sources.parquet.chunks import Cache
-from keyhole.statistics import FitMoments, Moments
+from keyhole.statistics import Moments
 
 
 def test_in_file_order_answers_are_those_of_the_same_rows_in_memory(folder):

@@ -40,16 +40,16 @@ from keyhole.learners.pursuit.constants import (
     Z_SEAT,
 )
 from keyhole.learners.pursuit.evidence import Core, Evidence
-from keyhole.learners.pursuit.limits import Limits
+from keyhole.learners.pursuit.fit_moments import FitMoments, Worth
 from keyhole.learners.pursuit.publication import Publication
 from keyhole.learners.pursuit.residual import Residual
 from keyhole.learners.pursuit.scores import Scores
 from keyhole.learners.pursuit.seats import Seats
 from keyhole.learners.pursuit.seen import Seen
+from keyhole.learners.pursuit.span import Span
 from keyhole.learners.pursuit.standings import Expected, Standings
 from keyhole.learners.pursuit.stepwise import Stepwise
 from keyhole.predictor import Predictor
-from keyhole.statistics import FitMoments, Worth
 
 
 class Hunt:
@@ -88,7 +88,7 @@ class Hunt:
         self.evidence, self.seats = Evidence(n_attributes, budget.most_attributes), Seats()
         self.core = Core.empty()
         self.n = 0
-        self._limits = Limits()
+        self._span = Span()
         self._decide_at = 0.0
         self._publication = Publication(Predictor([], [], n_attributes=self._d, means=[]))
         self._fit: Stepwise | None = None
@@ -196,7 +196,7 @@ class Hunt:
             for of_residuals in (block.sums.ee_xx, block.sums.e_xxx, block.sums.xxxx):
                 of_residuals[:] = 0.0
         self.n += sums.n
-        self._limits.widen(sums.span, sums.n)
+        self._span.widen(sums.span, sums.n)
         self.evidence.add(block, self.residual.weight, self.core)
         self.seats.add(block)
 
@@ -341,7 +341,7 @@ class Hunt:
 
     def _propose(self) -> None:
         """The best of the core stands as candidate, with the best of the other seats if there is room."""
-        limits = self._limits.limits()
+        limits = self._span.limits()
         if self._fit is None or not self.core.members:
             candidate = Predictor([], [], self.core.intercept, self._d, means=[], limits=limits)
         else:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from keyhole.arrays import Ints
-from keyhole.statistics import FitSums
+from keyhole.learners.pursuit.fit_moments import FitSums
 
 
 class Seen(NamedTuple):

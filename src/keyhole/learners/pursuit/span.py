@@ -9,8 +9,8 @@ import numpy as np
 from keyhole.learners.pursuit.constants import ENOUGH_TARGETS, FARTHER_OUT, LEAPS
 
 
-class Limits:
-    """The span of the targets so far, and by what share it has grown at once."""
+class Span:
+    """From the lowest target so far to the highest, and by what share that has grown at once."""
 
     def __init__(self) -> None:
         self._n = 0
@@ -18,7 +18,7 @@ class Limits:
         self._leap = 0.0
 
     def widen(self, span: tuple[float, float], n: int) -> None:
-        """So many more examples have targets of this span."""
+        """So many more examples have targets from the lowest to the highest of these."""
         before = self._high - self._low
         self._low, self._high = min(self._low, span[0]), max(self._high, span[1])
         if self._n >= ENOUGH_TARGETS and before > 0.0:
