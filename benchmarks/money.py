@@ -86,7 +86,8 @@ def measure(folder: Path, name: str, n_splits: int) -> Iterator[dict[str, Any]]:
         drawn = np.random.default_rng(0).integers(n_splits, size=(1_000, n_splits))
         known, not_known = (np.median(money[drawn], axis=1) for money in spent)
         # Who never gets there may be drawn more often: beside that, the other is as cheap or as dear as can be.
-        ratios = np.where(np.isinf(known), np.inf, known / not_known)
+        with np.errstate(invalid="ignore"):
+            ratios = np.where(np.isinf(known), np.inf, known / not_known)
         quartiles = np.quantile(ratios, (0.25, 0.75), method="nearest")
         row["quartiles"] = [round(float(q), 2) if np.isfinite(q) else "never" for q in quartiles]
         print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
