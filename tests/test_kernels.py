@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import keyhole as kh
 from keyhole import kernels
+from keyhole.learners.pursuit.belief import weigh
 from keyhole.learners.pursuit.completion import Brought, Completion
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.fit_moments import FitMoments
@@ -358,6 +359,33 @@ def test_arrays_that_do_not_fit_are_refused_and_not_written_beyond(argument):
         kernels.compiled.add_block(*whole)
     with pytest.raises(TypeError, match="14 arguments are needed, not 1"):
         kernels.compiled.add_block(a)
+
+
+@needs_kernels
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_believed_is_the_same_as_in_numpy(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 12)) + rng.normal(size=(60, 1))
+    A, b = X.T @ X / 60, X.T @ (X[:, 0] - 0.5 * X[:, 3] + rng.normal(size=60)) / 60
+    A += rng.normal(size=A.shape) * 0.02  # it need not be symmetric
+    free, start = np.array([0, 2, 3, 7, 8, 11]), np.linspace(-1.0, 1.0, 12)
+
+    information = rng.uniform(10.0, 60.0, 12)
+
+    found, plain = both_ways(lambda: weigh(A, b, information, free, expected=Expected(0.1, 0.5), start=start))
+
+    for compiled, expected in zip(found, plain, strict=True):
+        close(compiled, expected)
+
+
+@needs_kernels
+@pytest.mark.parametrize("argument", [0, 2, 3, 6, 7])
+def test_equations_that_do_not_fit_are_refused(argument):
+    told = [np.eye(3), np.zeros(3), np.ones(3), np.arange(3), -1.0, 1.0, np.zeros(3), np.zeros(3)]
+    kernels.compiled.believe(*told)
+    told[argument] = np.array([3]) if argument == 3 else told[argument][..., :-1].copy()
+    with pytest.raises(ValueError, match=r"is needed|there are only"):
+        kernels.compiled.believe(*told)
 
 
 @needs_kernels

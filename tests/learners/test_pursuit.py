@@ -13,7 +13,7 @@ from scipy import integrate, stats
 import keyhole as kh
 from keyhole.explanation import MOVES, Standing
 from keyhole.learners.pursuit.budget import Budget
-from keyhole.learners.pursuit.candidate import keep_best, within
+from keyhole.learners.pursuit.candidate import is_sure, keep_best, within
 from keyhole.learners.pursuit.completion import Brought
 from keyhole.learners.pursuit.constants import FLUKES, MAX_EPOCHS
 from keyhole.learners.pursuit.evidence import Core, Evidence
@@ -193,7 +193,7 @@ def test_who_is_only_likely_to_matter_is_published_at_half_of_what_it_seems():
     fit = Stepwise(range(3), seated(range(3), (X, y)).completed(), np.ones(3), np.ones(3))
     fit.flip(0)
 
-    theta, intercept = within(2, fit, seats=[0, 1, 2], published=[], since=np.full(3, 400))
+    theta, intercept = within(2, fit, is_sure(fit, np.full(3, 400)), seats=[0, 1, 2], published=[])
 
     assert fit.chosen().tolist() == [0, 2]
     A = np.column_stack([X[:, [0, 2]], np.ones(400)])
@@ -212,7 +212,8 @@ def test_a_newcomer_counts_for_half_until_it_is_likely_and_most_behind_it_came_s
     fit.settle([0, 1])
     assert fit.t()[1] == pytest.approx(t, rel=0.02)
 
-    theta, intercept = within(2, fit, seats=[0, 1], published=[], since=np.array([1, 400 - seated_at]))
+    sure = is_sure(fit, np.array([1, 400 - seated_at]))
+    theta, intercept = within(2, fit, sure, seats=[0, 1], published=[])
 
     assert fit.chosen().tolist() == [0, 1]
     A = np.column_stack([X, np.ones(400)])
@@ -1331,12 +1332,13 @@ def test_a_seat_is_given_up_at_three_quarters_of_what_earns_one(d, stays):
         ask(source, hunt)
     for j in hunt.seats.members:
         hunt.evidence.close(j)
-    hunt.seats, hunt.core, hunt._publication = Seats(), Core.empty(), Publication(kh.Predictor([], [], 0.0, d))
+    hunt.seats, hunt._publication = Seats(), Publication(kh.Predictor([], [], 0.0, d))
+    hunt.core = hunt.model = Core.empty()
     hunt._sit([0, 1, 2])
     hunt._t = {0: 1.5, 1: 1.7, 2: 1.9}
     hunt._standings.z[:] = 0.0
 
-    hunt._reseat([])  # what earns a seat is 2.1 among 200, and 2.41 among 500
+    hunt._leave(hunt._losers([]))  # what earns a seat is 2.1 among 200, and 2.41 among 500
 
     assert set(hunt.seats.members) == stays
 

@@ -18,6 +18,7 @@ KERNEL(settle);
 KERNEL(t_values);
 KERNEL(extend);
 KERNEL(solved);
+KERNEL(believe);
 
 #define ENTRY(name) {#name, (PyCFunction)(void (*)(void))kernel_##name, METH_FASTCALL, NULL}
 
@@ -39,6 +40,7 @@ static PyMethodDef methods[] = {
     ENTRY(t_values),
     ENTRY(extend),
     ENTRY(solved),
+    ENTRY(believe),
     {NULL, NULL, 0, NULL},
 };
 

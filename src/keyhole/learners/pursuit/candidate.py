@@ -5,21 +5,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.arrays import Floats
+from keyhole.arrays import Floats, Ints
 from keyhole.learners.pursuit.constants import INCUMBENT, LIKELY, NEWCOMER, PROVED, T_CLEAR, T_LIKELY, TINY
 from keyhole.learners.pursuit.stepwise import Stepwise
 
 
 def within(
-    most: int, fit: Stepwise, *, seats: Sequence[int], published: Sequence[int], since: Floats
+    most: int, fit: Stepwise, sure: NDArray[np.bool_], *, seats: Sequence[int], published: Sequence[int]
 ) -> tuple[Floats, float]:
     """The coefficients of no more than ``most`` attributes, which ``fit`` is left with, and the intercept.
 
     If there are fewer in the core, the likeliest of the other ``seats`` join. About every other one of these does not
-    matter, nor does many a newcomer, so that what is published is half way between the models with and without. For
-    so many examples has each attribute of the fit been looked at ``since`` it sat down.
+    matter, nor does many a newcomer, so that what is decided is half way between the models with and without those
+    who are not ``sure`` to.
     """
-    sure = is_sure(fit, since)
     if np.count_nonzero(fit.inside) < most:
         fit.fill(most, seats, np.array([0.0 if j in published else NEWCOMER for j in fit.members]))
     else:
@@ -27,6 +26,7 @@ def within(
     chosen, (theta, intercept) = fit.chosen(), fit.coefficients()
     doubtful = chosen[~sure[chosen]].tolist()
     if doubtful:
+        trust = fit.trust
         for i in doubtful:
             fit.flip(i)
         theta_sure, intercept_sure = fit.coefficients()
@@ -35,7 +35,21 @@ def within(
         intercept = LIKELY * intercept + (1.0 - LIKELY) * intercept_sure
         for i in doubtful:
             fit.flip(i)
+        fit.trust = trust
     return theta, intercept
+
+
+def foremost(most: int, coef: Floats, error: Floats, published: NDArray[np.bool_]) -> Ints:
+    """The places of no more than ``most`` seats, whose ``coef`` and standard ``error`` are in units of their spread.
+
+    Those that would come in count for less than those that are in, as in `keep_best`.
+    """
+    if np.count_nonzero(coef) <= most:
+        return np.asarray(coef.nonzero()[0])
+    size = np.abs(coef)
+    size = np.where(published, np.sqrt(INCUMBENT) * size, np.maximum(size - NEWCOMER * error, 0.1 * size))
+    first = np.sort(np.argsort(-size, kind="stable")[:most])
+    return np.asarray(first[coef[first] != 0.0])
 
 
 def keep_best(most: int, fit: Stepwise, published: Sequence[int]) -> None:

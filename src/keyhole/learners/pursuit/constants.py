@@ -50,6 +50,12 @@ PROVED = 0.6
 LIKELY = 0.5
 #: Where there are more clear members than places, who has all in common with them is in doubt by so many times more.
 ALIKE = 2.0
+#: A seat that is less likely than this to matter is neither in the working model nor published, ...
+LIKELY_ENOUGH = 0.3
+#: ... but for one that is published, which may be this unlikely.
+LIKELY_STILL = 0.2
+#: Of what is believed of a seat, this share is published.
+BELIEVED = 0.8
 #: The share of the looks that the core may take.
 CORE_SHARE = 0.8
 

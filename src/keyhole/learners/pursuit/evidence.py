@@ -371,5 +371,13 @@ class Evidence:
         b[:] = total.with_target[seats] / information
         return A, b
 
+    def spread(self, some: Ints) -> Floats:
+        """The standard deviations of some attributes."""
+        return np.sqrt(self._variance_of(some))
+
+    def error(self, some: Ints) -> Floats:
+        """The standard errors of their coefficients if nobody else mattered, as a share of their spread."""
+        return 1.0 / np.sqrt(np.maximum(self.total.information[some], TINY))
+
     def _variance_of(self, seats: Ints) -> Floats:
         return self.total.squares[seats] / np.maximum(self.total.looks[seats], 1.0)

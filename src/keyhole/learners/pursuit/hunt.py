@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from keyhole.arrays import Floats, Ints
 from keyhole.explanation import Explanation, Standing, Term
+from keyhole.learners.pursuit.belief import Belief
 from keyhole.learners.pursuit.bound import possible_gain
 from keyhole.learners.pursuit.budget import Budget
-from keyhole.learners.pursuit.candidate import within
+from keyhole.learners.pursuit.candidate import foremost, is_sure, within
 from keyhole.learners.pursuit.completion import Brought
 from keyhole.learners.pursuit.constants import (
+    BELIEVED,
     BLOCK_INFORMATION,
     BLOCK_SHARE,
     CALM,
@@ -25,6 +27,8 @@ from keyhole.learners.pursuit.constants import (
     LATEST,
     LEAST_COMPLETE,
     LEAVE_SHARE,
+    LIKELY_ENOUGH,
+    LIKELY_STILL,
     ROUND_SHARE,
     SAME_WORTH,
     SETTLED,
@@ -86,13 +90,16 @@ class Hunt:
         self._shelf_of = np.arange(n_attributes) * shelves // n_attributes
         self._everybody = [np.arange(i, min(i + TOGETHER, self._d)) for i in range(0, self._d, TOGETHER)]
         self.evidence, self.seats = Evidence(n_attributes, budget.most_attributes), Seats()
-        self.core = Core.empty()
+        self.core = Core.empty()  # by stepwise regression, ...
+        self.model = Core.empty()  # ... and with what is believed of the seats that are in doubt
+        self._belief: Belief | None = None  # about who is published; None where there is nothing to go on with
         self.n = 0
         self._span = Span()
         self._decide_at = 0.0
         self._publication = Publication(Predictor([], [], n_attributes=self._d, means=[]))
         self._fit: Stepwise | None = None
-        self._model: Predictor | None = None  # the working model; None where it is to be made anew
+        self._sure = np.zeros(0, dtype=bool)  # who of the seats in the fit matters for good
+        self._working: Predictor | None = None  # the working model; None where it is to be made anew
         self._worth: Worth | None = None  # of examples that lack some of its terms
         self._t: dict[int, float] = {}
         self._full = False  # whether the core may not take anybody else
@@ -146,19 +153,19 @@ class Hunt:
 
     def questions(self, blocks: Sequence[Ints]) -> list[FitMoments]:
         """What to ask of each block: moments, and residuals of the working model."""
-        if self._model is None:
-            self._model, self._worth = self.working_model(), self._worth_of_examples()
+        if self._working is None:
+            self._working, self._worth = self.working_model(), self._worth_of_examples()
         told = WILD * self.residual.spread, WILD_TARGET * self.residual.spread, self._worth
-        return [FitMoments(self._model, self.evidence.means[attributes], *told) for attributes in blocks]
+        return [FitMoments(self._working, self.evidence.means[attributes], *told) for attributes in blocks]
 
     def working_model(self) -> Predictor:
-        """The core as a predictor; whoever answers forms its residuals."""
-        order = np.argsort(self.core.attributes)
-        return Predictor(self.core.attributes[order], self.core.theta[order], self.core.intercept, self._d)
+        """The working model as a predictor; whoever answers forms its residuals."""
+        order = np.argsort(self.model.attributes)
+        return Predictor(self.model.attributes[order], self.model.theta[order], self.model.intercept, self._d)
 
     def _worth_of_examples(self) -> Worth | None:
         """What examples count for that lack members; None while next to nothing is missing, and all count the same."""
-        core, variance = self.core, self.residual.variance
+        core, variance = self.model, self.residual.variance
         if not self.residual.has_holes or not core.members:
             return None
         order = np.argsort(core.attributes)
@@ -183,6 +190,8 @@ class Hunt:
                 shown[block.attributes] = True
             shown[self.seats.attributes] = False
             self._score(shown.nonzero()[0])
+            if self._belief is not None and self._belief.doubts(self.seats.attributes):
+                self._renew(self._belief)
 
     def _learn_from(self, block: Seen) -> None:
         """Keep what a block says about everybody whom it shows, and about the seats together."""
@@ -197,7 +206,7 @@ class Hunt:
                 of_residuals[:] = 0.0
         self.n += sums.n
         self._span.widen(sums.span, sums.n)
-        self.evidence.add(block, self.residual.weight, self.core)
+        self.evidence.add(block, self.residual.weight, self.model)
         self.seats.add(block)
 
     def _needed(self) -> NDArray[np.bool_]:
@@ -208,7 +217,7 @@ class Hunt:
 
     def _score(self, some: Ints) -> Scores:
         """Bring the standings of some attributes up to date."""
-        scores = self.evidence.scores(some, self.core)
+        scores = self.evidence.scores(some, self.model)
         self._standings.update(some, scores, self.evidence, self._expected, self.residual.variance)
         if self._crowded:
             self._standings.in_common[some] = self.evidence.in_common(some, scores)
@@ -228,13 +237,14 @@ class Hunt:
     def _decide(self) -> None:
         """Refit, score everybody anew, let losers leave and newcomers sit, and put up a candidate."""
         gone: list[int] = []
-        self._model = None
+        leaving: list[int] = []
+        self._working = None
         if self.seats.members:
-            gone = self._refit()
+            gone, leaving = self._refit()
             self.evidence.learn_prior()
         else:
             sums = self.seats.epochs[-1]
-            self.core = Core.empty(float(sums.mean[0]))
+            self.core = self.model = Core.empty(float(sums.mean[0]))
             self.residual.variance = float(sums.products[0, 0]) / max(sums.n - 1, 1)
             self._fit, self._t, self._crowded = None, {}, False
         self.residual.be_honest(self._fit.target_variance if self._fit is not None else 0.0)
@@ -242,6 +252,7 @@ class Hunt:
         self._expected = self._expect()
         for some in self._everybody:
             self.evidence.discount(some, self._score(some))
+        self._leave(leaving)
         self._reseat(gone)
         self._propose()
         self._gain = None
@@ -267,46 +278,74 @@ class Hunt:
             return CALM_LATEST * self.n
         return max(SOONEST * self.n, min(DECIDE_AFTER, LATEST * self.n))
 
-    def _refit(self) -> list[int]:
-        """Least squares among the seats; who had to leave because the core was full."""
+    def _refit(self) -> tuple[list[int], list[int]]:
+        """Least squares among the seats; who had to leave because the core was full, and who loses the seat."""
         members, attributes = self.seats.members, self.seats.attributes
         completed = self.seats.completed(self.evidence.prior)
         price, (inflation, degrees) = self._budget.price[attributes], self.evidence.tails(attributes)
         unseen = self.residual.by_missing_values(self._fit.residual_variance) if self._fit is not None else 0.0
-        fit = Stepwise(members, completed, inflation, price, unseen=unseen, robust_degrees=degrees)
+        self._fit = fit = Stepwise(members, completed, inflation, price, unseen=unseen, robust_degrees=degrees)
         fit.equations = self.evidence.equations(attributes)
         fit.settle(self.core.members)
         t = np.abs(fit.t())
         self._t = dict(zip(members, t.tolist(), strict=True))
         self._crowded = self._s is not None and int(np.count_nonzero(t[fit.inside] > T_CLEAR)) > self._s
         gone = fit.trim(lambda left: self._budget.cost(left) <= self._budget.core)
+        since = (self.n - self._standings.seated_at[attributes]).astype(np.float64)
+        self._sure = is_sure(fit, self.evidence.n / self.n * since)  # an example with holes tells less
         at, (theta, intercept) = fit.chosen(), fit.coefficients()
-        decrease, place = np.zeros(len(members)), {j: i for i, j in enumerate(members)}  # of the coefficients
-        decrease[[place[j] for j in self.core.members]] = self.core.theta
-        decrease[at] -= theta
         C = completed.among_seats
+        self.core = Core([members[i] for i in at.tolist()], theta, intercept, C.diagonal()[at], fit.inverse())
+        self.residual.fitted(fit.residual_variance, fit.variance_of_coefficients())
+        self._full = self._budget.cost(self.core.members) + self._budget.cheapest > self._budget.core
+        core_since = self._standings.core_since
+        self._standings.core_since = {j: core_since.get(j, self.n) for j in self.core.members}
+        leaving = self._losers(gone)
+        self._go_by_what_is_believed(C, leaving)
+        return gone, leaving
+
+    def _go_by_what_is_believed(self, C: Floats, leaving: Sequence[int]) -> None:
+        """The working model is the core, and what is believed of its doubtful members and of the seats that stay."""
+        assert self._fit is not None  # noqa: S101
+        fit, attributes, core = self._fit, self.seats.attributes, self.core
+        belief = self._belief_in(core.attributes, core.theta, core.intercept)
+        coef = belief.about(attributes, self.evidence, least=LIKELY_ENOUGH)
+        coef[[j in leaving for j in fit.members]] = 0.0
+        at, inverse = fit.beside(((coef != 0.0) & ~fit.inside).nonzero()[0])
+        decrease, place = np.zeros(attributes.size), {j: i for i, j in enumerate(fit.members)}  # of the coefficients
+        decrease[[place[j] for j in self.model.members]] = self.model.theta
+        decrease[at] -= coef[at]
         change = C @ decrease
         # No residual can go along with a seat more than its spread allows. What seems to owes that to a wild value, at
         # which residuals counted for less than they were, and cannot be moved.
         possible = change**2 <= 4.0 * fit.target_variance * C.diagonal()
         self.evidence.move_residuals(attributes, np.where(possible, change, 0.0))
-        self.core = Core([members[i] for i in at.tolist()], theta, intercept, C.diagonal()[at], fit.inverse())
-        self.residual.fitted(fit.residual_variance, fit.variance_of_coefficients())
-        self._fit = fit
-        self._full = self._budget.cost(self.core.members) + self._budget.cheapest > self._budget.core
-        since = self._standings.core_since
-        self._standings.core_since = {j: since.get(j, self.n) for j in self.core.members}
-        return gone
+        intercept = belief.intercept_beside(attributes[at], coef[at], self.evidence.means)
+        self.model = Core([fit.members[i] for i in at.tolist()], coef[at], intercept, C.diagonal()[at], inverse)
 
-    def _reseat(self, gone: list[int]) -> None:
-        """Losers leave; who stands out, and beats the weakest when the core is full, sits down."""
-        stay = {*self.core.members, *self.published.attributes.tolist()}  # these are looked at all the same
+    def _belief_in(self, attributes: Ints, coef: Floats, intercept: float) -> Belief:
+        """What the decision at hand has settled, if these are the coefficients that it comes to."""
+        assert self._fit is not None  # noqa: S101
+        decided, sure = np.zeros(self._d), np.zeros(self._d, dtype=bool)
+        decided[attributes] = coef
+        sure[np.array(self._fit.members)[self._sure]] = True
+        return Belief(decided, intercept, sure, self._fit.trust, self._expect())
+
+    def _losers(self, gone: Sequence[int]) -> list[int]:
+        """Who has to leave the seat: those who are not looked at anyway, and are no match for the others."""
+        stay = {*self.core.members, *self.published.attributes.tolist()}
         t_leave = LEAVE_SHARE * self._z_seat
-        leaving = [j for j in self.seats.members if j not in stay and (j in gone or self._t.get(j, 0.0) < t_leave)]
+        return [j for j in self.seats.members if j not in stay and (j in gone or self._t.get(j, 0.0) < t_leave)]
+
+    def _leave(self, leaving: list[int]) -> None:
+        """Losers leave their seats."""
         if leaving:
             self.seats.leave(leaving)
         for j in leaving:
             self.evidence.close(j)
+
+    def _reseat(self, gone: list[int]) -> None:
+        """Who stands out, and beats the weakest when the core is full, sits down."""
         now, price = self._standings, self._budget.price
         z = np.abs(now.z)
         z[[*self.seats.members, *gone]] = 0.0
@@ -314,7 +353,9 @@ class Hunt:
         outstanding = outstanding[self._budget.affordable[outstanding]]
         if self._full and self.core.members:
             worth = (z[outstanding] * now.error[outstanding]) ** 2
-            missed = self.evidence.missed_beside(outstanding, self.core) / price[self.core.members][:, None]
+            members, core = self.model.attributes, set(self.core.members)
+            of_core = [i for i, j in enumerate(members.tolist()) if j in core]
+            missed = (self.evidence.missed_beside(outstanding, self.model) / price[members][:, None])[of_core]
             outstanding = outstanding[worth > missed.min(axis=0) * price[outstanding]]
         ranked = outstanding[np.argsort(-z[outstanding] / np.sqrt(price[outstanding]), kind="stable")].tolist()
         newcomers = list(self._budget.fitting(ranked, self.seats.members, self._needed().nonzero()[0]))
@@ -326,14 +367,14 @@ class Hunt:
 
     def _sit(self, newcomers: list[int]) -> None:
         """They take seats, and bring what they have shown as scouts."""
-        evidence, core, at = self.evidence, self.core, np.array(newcomers)
-        scores, information = evidence.scores(at, core), evidence.total.information[at]
+        evidence, model, at = self.evidence, self.model, np.array(newcomers)
+        scores, information = evidence.scores(at, model), evidence.total.information[at]
         examples = information**2 * (scores.beyond / scores.noise) * self.residual.variance
         told, told_by = np.zeros((2, at.size, len(self.seats.members) + 1))
         told[:, 0], told_by[:, 0] = scores.score / information, examples
-        if core.members:
-            places = [self.seats.members.index(j) + 1 for j in core.members]
-            together = evidence.total.together[evidence.rows(core.attributes)[:, None], at]
+        if model.members:
+            places = [self.seats.members.index(j) + 1 for j in model.members]
+            together = evidence.total.together[evidence.rows(model.attributes)[:, None], at]
             told[:, places], told_by[:, places] = scores.covariance.T, np.minimum(together, examples).T
         self.seats.sit(newcomers, Brought(told, told_by, scores.beyond, evidence.total.looks[at]))
         evidence.open(newcomers, told[:, 0])
@@ -341,23 +382,38 @@ class Hunt:
 
     def _propose(self) -> None:
         """The best of the core stands as candidate, with the best of the other seats if there is room."""
-        limits = self._span.limits()
-        if self._fit is None or not self.core.members:
-            candidate = Predictor([], [], self.core.intercept, self._d, means=[], limits=limits)
+        fit, self._belief = self._fit, None
+        if fit is None or not self.core.members:
+            self._stand(np.arange(0), np.zeros(0), self.core.intercept)
+        elif self._s is None:
+            fit.trim_insignificant(float(np.sqrt(np.log(self.n) + 2 * np.log(self._d))))
+            self._stand(np.array(fit.members)[fit.chosen()], *fit.coefficients())
         else:
-            fit = self._fit
-            if self._s is None:
-                fit.trim_insignificant(float(np.sqrt(np.log(self.n) + 2 * np.log(self._d))))
-                theta, intercept = fit.coefficients()
-            else:
-                published, since = self.published.attributes.tolist(), self.n - self._standings.seated_at[fit.members]
-                told = self.evidence.n / self.n * since.astype(np.float64)  # an example with holes tells less
-                theta, intercept = within(self._s, fit, seats=self.seats.members, published=published, since=told)
-            attributes = np.array(fit.members, dtype=np.int64)[fit.chosen()]
-            order = np.argsort(attributes)
-            attributes = attributes[order]
-            means = self.evidence.means[attributes]
-            candidate = Predictor(attributes, theta[order], intercept, self._d, means=means, limits=limits)
+            published = self.published.attributes.tolist()
+            theta, intercept = within(self._s, fit, self._sure, seats=self.seats.members, published=published)
+            self._belief = self._belief_in(np.array(fit.members)[fit.chosen()], theta, intercept)
+            self._renew(self._belief)
+
+    def _renew(self, belief: Belief) -> None:
+        """The candidate goes by all that has been seen since the last decision, too."""
+        assert self._s is not None  # noqa: S101
+        evidence, seats = self.evidence, self.seats.attributes
+        published = np.zeros(self._d, dtype=bool)
+        published[self.published.attributes] = True
+        inside = published[seats]
+        least = np.where(inside, LIKELY_STILL, LIKELY_ENOUGH)
+        coef = belief.about(seats, evidence, least=least, share=BELIEVED)
+        at = foremost(self._s, coef * evidence.spread(seats), evidence.error(seats), inside)
+        chosen = np.zeros(seats.size)
+        chosen[at] = coef[at]
+        self._stand(seats[at], coef[at], belief.intercept_beside(seats, chosen, evidence.means))
+
+    def _stand(self, attributes: Ints, theta: Floats, intercept: float) -> None:
+        """A predictor with these attributes stands as candidate."""
+        order = np.argsort(attributes)
+        attributes = attributes[order]
+        means, limits = self.evidence.means[attributes], self._span.limits()
+        candidate = Predictor(attributes, theta[order], intercept, self._d, means=means, limits=limits)
         self._publication.propose(candidate, self.n)
 
     # Ending
@@ -393,7 +449,7 @@ class Hunt:
         within_reach = self._budget.affordable & (self.evidence.total.squares > 0)
         return possible_gain(
             self._fit,
-            self.core,
+            self.model,
             self.evidence,
             self._standings,
             n=self.n,

@@ -83,6 +83,8 @@ class Stepwise:
         self._correlation = self._swept[1:, 1:].copy()
         #: What all looks at the seats say about the coefficients, as in `Evidence.equations`, if that is known, too.
         self.equations: tuple[Floats, Floats] | None = None
+        #: How far that agreed with what matched looks say when coefficients were last asked for, from 0 to 1.
+        self.trust = 0.0
         self.target_variance = float(variance[0])
         self._floor = 1e-12 * max(self.target_variance, TINY)
 
@@ -207,6 +209,21 @@ class Stepwise:
         """The places of the members."""
         return self.inside.nonzero()[0]
 
+    def beside(self, others: Ints) -> tuple[Ints, Floats]:
+        """The places of the members and those of ``others`` that are no copies of these; the inverse of the covariance.
+
+        As if they had joined; nothing changes.
+        """
+        joined = []
+        for i in others.tolist():
+            if self._swept[i + 1, i + 1] > COPY:
+                self.flip(i)
+                joined.append(i)
+        found = self.chosen(), self.inverse()
+        for i in joined:
+            self.flip(i)
+        return found
+
     def coefficients(self) -> tuple[Floats, float]:
         """Those of the members, and the intercept."""
         at = self.chosen()
@@ -231,9 +248,10 @@ class Stepwise:
             apart = kernels.compiled.solved(at, matched, A, b, self._unit, self._correlation, theta)
         by_chance = SAME * self.residual_variance * self.variance_of_coefficients()
         if apart <= by_chance:
+            self.trust = 1.0
             return theta
-        # Where they are no numbers, they are not the same either.
-        return matched + by_chance / apart * (theta - matched) if apart < np.inf else matched
+        self.trust = by_chance / apart if apart < np.inf else 0.0  # what is no number is not the same either
+        return matched + self.trust * (theta - matched) if self.trust else matched
 
     def _solved(self, at: Ints, matched: Floats, A: Floats, b: Floats) -> tuple[Floats, float]:
         """The solution for some seats, in units of their spread, and what predictions by it are apart; in numpy."""

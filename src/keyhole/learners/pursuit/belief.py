@@ -1,0 +1,101 @@
+"""What is believed of seats about which there is doubt.
+
+A decision settles who clearly matters. Of every other seat it is likely to some degree, and what it may be taken to
+explain is its coefficient times that. All looks at it count, those from before it sat down included, so this needs no
+other decision: it is brought up to date with every round, for a few operations.
+"""
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole import kernels
+from keyhole.arrays import Floats, Ints
+from keyhole.learners.pursuit.constants import TINY
+from keyhole.learners.pursuit.evidence import Evidence
+from keyhole.learners.pursuit.standings import Expected
+
+#: Each seat is weighed given the others, so many times at most, until none moves by more than this share of an effect.
+_SWEEPS, _STILL = 30, 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """What the last decision has settled, and how to go on from there until the next one."""
+
+    coef: Floats  # of all attributes, as decided
+    intercept: float
+    sure: NDArray[np.bool_]  # whose coefficients stay as they are
+    trust: float  # how far all looks say what matched ones say, from 0 to 1: `Stepwise.trust`
+    expected: Expected
+
+    def doubts(self, seats: Ints) -> bool:
+        """Whether there is anything to be believed, beyond what was decided."""
+        return bool(self.trust) and not self.sure[seats].all()
+
+    def about(self, seats: Ints, evidence: Evidence, *, least: Floats | float, share: float = 1.0) -> Floats:
+        """The coefficients of some seats, by as much as they are likely to matter.
+
+        Who is less than this likely, ``least``, has none; of who is not sure to matter, this ``share`` counts. As far
+        as all looks cannot be trusted, what was decided holds.
+        """
+        decided, sure = self.coef[seats], self.sure[seats]
+        if not self.doubts(seats):
+            return decided
+        free = (~sure).nonzero()[0]
+        (A, b), information = evidence.equations(seats), evidence.total.information[seats]
+        found = weigh(A, b, information, free, expected=self.expected, start=decided)
+        if found is None:
+            return decided
+        coef, likely = found
+        believed = decided + self.trust * (np.where(likely > least, share * coef, 0.0) - decided)
+        return np.where(sure, decided, believed)
+
+    def intercept_beside(self, seats: Ints, coef: Floats, means: Floats) -> float:
+        """The intercept if some seats have these coefficients."""
+        return self.intercept - float((coef - self.coef[seats]) @ means[seats])
+
+
+def weigh(
+    A: Floats, b: Floats, information: Floats, free: Ints, *, expected: Expected, start: Floats
+) -> tuple[Floats, Floats] | None:
+    """The posterior means of coefficients for which A theta = b, as in `Evidence.equations`, and how likely each is.
+
+    Those that are ``free`` are zero or, with a probability of ``expected.share``, normal, so that an attribute explains
+    ``expected.effect`` on average; the others are known, and stay as in ``start``. Each is weighed given what is
+    believed of the others (mean field; for regression, Carbonetto & Stephens 2012). None where that does not come to
+    rest, as it may not if some were hardly seen together.
+
+    >>> told = np.eye(2), np.array([0.5, 0.1]), np.full(2, 100.0)
+    >>> coef, likely = weigh(*told, np.arange(2), expected=Expected(share=0.1, effect=1.0), start=np.zeros(2))
+    >>> coef.round(3), likely.round(3)
+    (array([0.495, 0.002]), array([1.   , 0.018]))
+    """
+    coef, likely = start.copy(), np.ones(start.size)
+    log_odds = log(expected.share / (1.0 - expected.share))
+    if kernels.compiled is not None:
+        told = A, b, information, free, log_odds, expected.effect
+        return (coef, likely) if kernels.compiled.believe(*told, coef, likely) else None
+    left = b - A @ coef
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(_SWEEPS):
+            farthest = 0.0
+            for j in free.tolist():
+                square = A[j, j]
+                if not (square > TINY and information[j] > TINY):
+                    likely[j] = 0.0
+                    continue
+                size = expected.effect / square
+                variance = 1.0 / (information[j] * square + 1.0 / size)
+                score = information[j] * (left[j] + square * coef[j])
+                odds = log_odds + np.log(variance / size) / 2.0 + score * score * variance / 2.0
+                likely[j] = 1.0 / (1.0 + np.exp(-min(odds, 30.0)))
+                step = likely[j] * score * variance - coef[j]
+                coef[j] += step
+                left -= A[:, j] * step
+                farthest = max(farthest, abs(step) * np.sqrt(square)) if np.isfinite(step) else np.inf
+            if farthest <= _STILL * np.sqrt(expected.effect):
+                return coef, likely
+    return None

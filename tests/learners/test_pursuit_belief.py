@@ -1,0 +1,267 @@
+"""What Pursuit believes of seats about which there is doubt, between decisions and in its working model."""
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+import keyhole as kh
+from keyhole.learners.pursuit.belief import Belief, weigh
+from keyhole.learners.pursuit.budget import Budget
+from keyhole.learners.pursuit.candidate import foremost
+from keyhole.learners.pursuit.evidence import Evidence
+from keyhole.learners.pursuit.fit_moments import FitMoments
+from keyhole.learners.pursuit.hunt import Hunt
+from keyhole.learners.pursuit.seen import Seen
+from keyhole.learners.pursuit.standings import Expected
+from keyhole.query import Block
+
+pytestmark = pytest.mark.usefixtures("each_way")
+
+LIKELY_OR_NOT = Expected(share=0.1, effect=0.5)
+
+
+def equations(d=4, n=400, seed=0, correlation=0.5):
+    """Normal equations of examples with unit noise, and the coefficients behind them."""
+    rng = np.random.default_rng(seed)
+    X = np.sqrt(1 - correlation) * rng.normal(size=(n, d)) + np.sqrt(correlation) * rng.normal(size=(n, 1))
+    theta = rng.normal(size=d) * np.sqrt(LIKELY_OR_NOT.effect)
+    y = X @ theta + rng.normal(size=n)
+    return X.T @ X / n, X.T @ y / n, np.full(d, float(n)), theta
+
+
+@pytest.mark.parametrize("spread", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("z", [0.0, -1.0, 2.5, 3.5, 8.0])
+def test_what_is_believed_of_a_coefficient_is_its_posterior_mean(z, spread):
+    """By integrating over all coefficients, one of which is zero; ``spread`` is the unit of the attribute."""
+    share, effect = LIKELY_OR_NOT
+    information, b = 50.0, z * spread / np.sqrt(50.0)
+
+    coef, likely = weigh(
+        np.full((1, 1), spread**2),
+        np.array([b]),
+        np.array([information]),
+        np.arange(1),
+        expected=LIKELY_OR_NOT,
+        start=np.zeros(1),
+    )
+
+    def moment(power):
+        """Of the coefficient in units of the attribute's spread, which is what an attribute explains the root of."""
+        error = 1.0 / np.sqrt(information)
+        whole, _ = integrate.quad(
+            lambda c: (
+                c**power * stats.norm(0, np.sqrt(effect)).pdf(c) * stats.norm(z / np.sqrt(information), error).pdf(c)
+            ),
+            -10.0,
+            10.0,
+            points=[0.0, z / np.sqrt(information)],
+            limit=400,
+        )
+        return share * whole
+
+    nothing = (1 - share) * stats.norm(z / np.sqrt(information), 1.0 / np.sqrt(information)).pdf(0.0)
+    assert likely[0] == pytest.approx(moment(0) / (moment(0) + nothing), rel=1e-6)
+    assert coef[0] * spread == pytest.approx(moment(1) / (moment(0) + nothing), rel=1e-6, abs=1e-9)
+
+
+def test_where_much_is_known_and_all_matter_it_is_least_squares():
+    A, b, information, _ = equations(n=100_000)
+
+    coef, likely = weigh(A, b, information, np.arange(4), expected=LIKELY_OR_NOT, start=np.zeros(4))
+
+    np.testing.assert_allclose(coef, np.linalg.solve(A, b), atol=1e-3)
+    np.testing.assert_allclose(likely, 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_each_is_weighed_given_what_is_believed_of_the_others(seed):
+    """So that another round of it, alone and given the rest, changes nothing."""
+    A, b, information, _ = equations(d=6, n=30, seed=seed)
+    coef, likely = weigh(A, b, information, np.arange(6), expected=LIKELY_OR_NOT, start=np.zeros(6))
+
+    for j in range(6):
+        rest = np.where(np.arange(6) == j, 0.0, coef)
+        alone, how = weigh(
+            A[j : j + 1, j : j + 1],
+            (b - A @ rest)[j : j + 1],
+            information[:1],
+            np.arange(1),
+            expected=LIKELY_OR_NOT,
+            start=np.zeros(1),
+        )
+        assert alone[0] == pytest.approx(coef[j], abs=1e-3)
+        assert how[0] == pytest.approx(likely[j], abs=5e-3)
+
+
+def test_those_that_are_not_free_stay_and_the_others_explain_what_they_leave():
+    A, b, information, _ = equations(n=100_000)
+    start = np.array([1.0, -1.0, 0.0, 0.0])
+
+    coef, likely = weigh(A, b, information, np.array([2, 3]), expected=LIKELY_OR_NOT, start=start)
+
+    assert coef[:2].tolist() == [1.0, -1.0]
+    assert likely[:2].tolist() == [1.0, 1.0]
+    np.testing.assert_allclose(coef[2:], np.linalg.solve(A[2:, 2:], b[2:] - A[2:, :2] @ [1.0, -1.0]), atol=1e-3)
+    assert start.tolist() == [1.0, -1.0, 0.0, 0.0]
+
+
+def test_an_attribute_that_never_varied_or_says_nothing_is_not_likely_to_matter():
+    A, b = np.diag([1.0, 0.0, 1.0]), np.array([1.0, 1.0, 1.0])
+
+    coef, likely = weigh(
+        A, b, np.array([1e4, 1e4, 0.0]), np.arange(3), expected=LIKELY_OR_NOT, start=np.array([0.0, 0.0, 0.5])
+    )
+
+    assert likely[0] > 0.99
+    assert likely[1:].tolist() == [0.0, 0.0]
+    assert coef[1] == 0.0
+
+
+@pytest.mark.parametrize("off", [5.0, 1e200, np.nan])
+def test_nothing_is_believed_where_it_does_not_come_to_rest(off):
+    """Equations that no data can have, as when two were hardly seen together."""
+    A = np.array([[1.0, off], [off, 1.0]])
+
+    assert weigh(A, np.ones(2), np.full(2, 1e4), np.arange(2), expected=LIKELY_OR_NOT, start=np.zeros(2)) is None
+
+
+def looked_at(X, y):
+    """What is known of attributes that have been looked at in all examples."""
+    d = X.shape[1]
+    evidence, everybody = Evidence(d, d), np.arange(d)
+    evidence.open(list(range(d)))
+    sums = FitMoments(kh.Predictor([], [], n_attributes=d))(Block(everybody, X, y))
+    evidence.add(Seen(everybody, sums), 1.0)
+    return evidence
+
+
+def a_belief(*, trust=1.0, sure=(0,), decided=(2.0, 0.0, 0.0, 0.0)):
+    return Belief(np.array(decided), 0.5, np.isin(np.arange(4), sure), trust, LIKELY_OR_NOT)
+
+
+@pytest.fixture(scope="module")
+def examples():
+    """Attribute 0 is known to have a coefficient of 2, 1 matters clearly, 2 may matter, 3 does not."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 4))
+    X -= X.mean(axis=0)
+    Q, _ = np.linalg.qr(X)
+    X = Q * np.sqrt(300)
+    return X, X @ [2.1, 1.0, 0.145, 0.0] + rng.normal(size=300)
+
+
+def test_of_those_in_doubt_a_share_counts_and_of_the_unlikely_nothing(examples):
+    X, y = examples
+    evidence, seats = looked_at(X, y), np.arange(4)
+
+    in_full = a_belief().about(seats, evidence, least=0.0)
+    shared = a_belief().about(seats, evidence, least=0.3, share=0.8)
+
+    assert in_full[0] == shared[0] == 2.0
+    assert in_full[1] == pytest.approx(1.0, abs=0.1)
+    assert 0 < abs(in_full[3]) < 0.02
+    np.testing.assert_allclose(shared[1:3], 0.8 * in_full[1:3] * [1.0, shared[2] != 0.0])
+    assert shared[3] == 0.0
+
+
+def test_as_far_as_all_looks_cannot_be_trusted_what_was_decided_holds(examples):
+    X, y = examples
+    evidence, seats = looked_at(X, y), np.array([3, 1, 0])  # in the order in which they sat down
+    decided = (2.0, 0.4, 0.0, 0.0)
+
+    all_looks = a_belief(decided=decided).about(seats, evidence, least=0.1)
+    half = a_belief(decided=decided, trust=0.5).about(seats, evidence, least=0.1)
+    none = a_belief(decided=decided, trust=0.0)
+
+    np.testing.assert_allclose(half, (all_looks + np.array([0.0, 0.4, 2.0])) / 2)
+    assert none.about(seats, evidence, least=0.1).tolist() == [0.0, 0.4, 2.0]
+    assert not none.doubts(seats)
+    assert a_belief().doubts(seats)
+    assert not a_belief().doubts(np.array([0]))
+
+
+def test_the_intercept_makes_up_for_coefficients_that_change():
+    means = np.array([10.0, -1.0, 3.0, np.nan])  # nobody has looked at the last one
+
+    assert a_belief().intercept_beside(np.array([0, 1]), np.array([2.0, 0.0]), means) == 0.5
+    assert a_belief().intercept_beside(np.array([2, 0]), np.array([1.0, 1.5]), means) == 0.5 - 3.0 + 5.0
+
+
+def test_places_go_to_the_largest_and_newcomers_count_for_less():
+    coef, error = np.array([0.3, -0.5, 0.0, 0.2]), np.full(4, 0.05)
+
+    def places(most, published):
+        return foremost(most, coef, error, np.array(published)).tolist()
+
+    nobody = [False, False, False, False]
+    assert places(4, nobody) == [0, 1, 3]  # who has no coefficient has no place
+    assert places(2, nobody) == [0, 1]
+    assert places(1, nobody) == [1]
+    assert places(1, [True, False, False, False]) == [0]  # 0.3 times the root of two, beside 0.5 less 0.1
+    assert places(2, [False, False, False, True]) == [1, 3]
+
+
+def a_run(n, *, d=120, n_observed=20, n_nonzero=8, seed=0, weakest=0.15):
+    """A run of so many examples; calls come as (hunt, whether it has just decided)."""
+    source = kh.SyntheticSource.sparse(d, n_nonzero, seed=seed, weakest=weakest)
+    hunt = Hunt(d, n_nonzero, Budget.of_looks(n_observed, d, n_nonzero), np.random.default_rng(seed))
+    decisions = []
+    decide = hunt._decide
+    hunt._decide = lambda: (decide(), decisions.append(hunt.n))
+    while hunt.n < n:
+        blocks, n_examples = hunt.choose()
+        questions = zip(blocks, hunt.questions(blocks), strict=True)
+        hunt.absorb([Seen(a, source.answer(kh.Query(a, n_examples, question)).value) for a, question in questions])
+        yield hunt, bool(decisions) and decisions[-1] == hunt.n
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_published_goes_by_new_examples_between_decisions_too(seed):
+    between, before = 0, None
+    for hunt, decided in a_run(2_000, seed=seed):
+        now = hunt.published
+        if not decided and now is not before:
+            between += 1
+        before = now
+        assert now.attributes.size <= 8
+        assert set(now.attributes.tolist()) <= set(hunt.seats.members)
+    assert between >= 5
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_working_model_has_the_core_and_what_is_believed_of_other_seats(seed):
+    others = shares = 0
+    for hunt, decided in a_run(2_000, seed=seed):
+        if not decided or not hunt.core.members:
+            continue
+        model = dict(zip(hunt.model.members, hunt.model.theta.tolist(), strict=True))
+        assert set(hunt.core.members) <= set(model) <= set(hunt.seats.members)
+        sure = np.array(hunt._fit.members)[hunt._sure].tolist()
+        for j, theta in zip(hunt.core.members, hunt.core.theta.tolist(), strict=True):
+            if j in sure:
+                assert model[j] == theta
+            shares += model[j] != theta
+        others += len(set(model) - set(hunt.core.members))
+        P = hunt.model.inverse
+        np.testing.assert_allclose(P, P.T, rtol=1e-6, atol=1e-9)
+        assert np.linalg.eigvalsh(P).min() > 0
+    assert others > 0
+    assert shares > 0
+
+
+def test_a_copy_of_a_member_is_believed_to_be_nothing_beside_it():
+    """So that the covariance of the working model can be inverted, however often a copy takes a seat."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4_000, 40))
+    X[:, 20:] = X[:, :20]
+    y = X[:, :3].sum(axis=1) + rng.normal(size=4_000)
+    source = kh.ArraySource(X, y)
+    hunt = Hunt(40, 3, Budget.of_looks(12, 40, 3), np.random.default_rng(0))
+    while hunt.n < 3_500:
+        blocks, n_examples = hunt.choose()
+        questions = zip(blocks, hunt.questions(blocks), strict=True)
+        hunt.absorb([Seen(a, source.answer(kh.Query(a, n_examples, question)).value) for a, question in questions])
+        assert np.isfinite(hunt.model.inverse).all()
+        assert np.abs(hunt.model.inverse).max(initial=0.0) < 100
+
+    assert np.mean((y - hunt.published.predict(X)) ** 2) < 1.05
