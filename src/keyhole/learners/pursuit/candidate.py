@@ -44,8 +44,6 @@ def foremost(most: int, coef: Floats, error: Floats, published: NDArray[np.bool_
 
     Those that would come in count for less than those that are in, as in `keep_best`.
     """
-    if np.count_nonzero(coef) <= most:
-        return np.asarray(coef.nonzero()[0])
     size = np.abs(coef)
     size = np.where(published, np.sqrt(INCUMBENT) * size, np.maximum(size - NEWCOMER * error, 0.1 * size))
     first = np.sort(np.argsort(-size, kind="stable")[:most])

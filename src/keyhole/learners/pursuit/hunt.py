@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.arrays import Floats, Ints
-from keyhole.explanation import Explanation, Standing, Term
+from keyhole.explanation import Explanation, Standing
 from keyhole.learners.pursuit.belief import Belief
 from keyhole.learners.pursuit.bound import possible_gain
 from keyhole.learners.pursuit.budget import Budget
@@ -403,10 +403,13 @@ class Hunt:
         inside = published[seats]
         least = np.where(inside, LIKELY_STILL, LIKELY_ENOUGH)
         coef = belief.about(seats, evidence, least=least, share=BELIEVED)
-        at = foremost(self._s, coef * evidence.spread(seats), evidence.error(seats), inside)
-        chosen = np.zeros(seats.size)
-        chosen[at] = coef[at]
-        self._stand(seats[at], coef[at], belief.intercept_beside(seats, chosen, evidence.means))
+        at = coef.nonzero()[0]
+        if at.size > self._s:
+            at = foremost(self._s, coef * evidence.spread(seats), evidence.error(seats), inside)
+            chosen = np.zeros(seats.size)
+            chosen[at] = coef[at]
+            coef = chosen
+        self._stand(seats[at], coef[at], belief.intercept_beside(seats, coef, evidence.means))
 
     def _stand(self, attributes: Ints, theta: Floats, intercept: float) -> None:
         """A predictor with these attributes stands as candidate."""
@@ -461,20 +464,10 @@ class Hunt:
 
     def explain(self) -> Explanation:
         """How every attribute in the model, and the next ones, stand."""
-        evidence = np.abs(self._standings.z)
-        for j, t in self._t.items():
-            evidence[j] = t
         inside = self.published.attributes.tolist()
-        others = np.argsort(-evidence, kind="stable")[: len(inside) + 10].tolist()
-        terms = []
-        for j in [*inside, *[j for j in others if j not in inside][:10]]:
-            looks = round(self.evidence.examples[j] + self.evidence.lost[j])
-            admitted = self._standings.core_since.get(j)
-            if admitted is None and j in inside:
-                admitted = int(self._standings.seated_at[j])
-            terms.append(Term(j, self._standing_of(j), float(evidence[j]), looks, admitted))
+        terms = self._standings.terms(inside, self._t, self.evidence, self._standing_of)
         missing = int(self.evidence.missing.sum())
-        return Explanation(tuple(terms), self.published, gain=self.gain(), missing_values=missing)
+        return Explanation(terms, self.published, gain=self.gain(), missing_values=missing)
 
     def _standing_of(self, j: int) -> Standing:
         if j in self.published.attributes:

@@ -12,8 +12,9 @@ An attribute is unseen, scouted, seated, in the core, or published:
   scouts helps to tell what is theirs.
 * **Core.** Stepwise least squares among the seats picks the model. Who lost on matched evidence leaves its seat. The
   coefficients are by all looks at the members, those from before they sat included, unless matched ones contradict.
+  Who is in doubt, in the core or on another seat, is in the working model by as much as it is likely to matter.
 * **Published.** The best of the core, and of the other seats while there is room, once this has predicted new examples
-  no worse than what is published now.
+  no worse than what is published now. What is believed of those in doubt goes by every new block.
 
 Where looks have prices, evidence counts per unit of money. `hunt` takes the steps.
 """

@@ -1,11 +1,13 @@
 """How every attribute stood when it was last scored, and since when it has been where it is."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from keyhole import kernels
 from keyhole.arrays import Floats, Ints
+from keyhole.explanation import Standing, Term
 from keyhole.learners.pursuit.constants import ALIKE, ROUNDING, TINY
 from keyhole.learners.pursuit.evidence import Evidence
 from keyhole.learners.pursuit.scores import Scores
@@ -68,6 +70,23 @@ class Standings:
         if self.hidden is not None:
             np.maximum(rank, np.sqrt(self.hidden * (expected.share * expected.effect)), out=rank)
         return rank
+
+    def terms(
+        self, inside: list[int], t: dict[int, float], evidence: Evidence, standing_of: Callable[[int], Standing]
+    ) -> tuple[Term, ...]:
+        """Of the attributes ``inside`` the predictor, and of the next ten; ``t`` is that of the seats."""
+        strength = np.abs(self.z)
+        for j, value in t.items():
+            strength[j] = value
+        others = np.argsort(-strength, kind="stable")[: len(inside) + 10].tolist()
+        terms = []
+        for j in [*inside, *[j for j in others if j not in inside][:10]]:
+            looks = round(evidence.examples[j] + evidence.lost[j])
+            admitted = self.core_since.get(j)
+            if admitted is None and j in inside:
+                admitted = int(self.seated_at[j])
+            terms.append(Term(j, standing_of(j), float(strength[j]), looks, admitted))
+        return tuple(terms)
 
     def _update(self, some: Ints, scores: Scores, evidence: Evidence, expected: Expected, explains: float) -> None:
         """The same in numpy."""
