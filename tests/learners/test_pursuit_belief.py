@@ -126,11 +126,11 @@ def test_nothing_is_believed_where_it_does_not_come_to_rest(off):
 
 
 def looked_at(X, y):
-    """What is known of attributes that have been looked at in all examples."""
+    """What is known of attributes that have been looked at in all examples, by a model that has attribute 0."""
     d = X.shape[1]
     evidence, everybody = Evidence(d, d), np.arange(d)
     evidence.open(list(range(d)))
-    sums = FitMoments(kh.Predictor([], [], n_attributes=d))(Block(everybody, X, y))
+    sums = FitMoments(kh.Predictor([0], [2.0], n_attributes=d))(Block(everybody, X, y))
     evidence.add(Seen(everybody, sums), 1.0)
     return evidence
 
@@ -178,6 +178,25 @@ def test_as_far_as_all_looks_cannot_be_trusted_what_was_decided_holds(examples):
     assert not none.doubts(seats)
     assert a_belief().doubts(seats)
     assert not a_belief().doubts(np.array([0]))
+
+
+@pytest.mark.parametrize(("wild", "believed"), [(False, True), (True, False)])
+def test_who_owes_what_it_shows_to_a_few_wild_values_is_not_believed_in(wild, believed):
+    """Attribute 1 has the same covariance with the target and the same variance, but owes both to two examples."""
+    rng = np.random.default_rng(0)
+    n = 400
+    X = rng.normal(size=(n, 4))
+    noise = rng.normal(size=n)
+    if wild:
+        X[:, 1] = 1e-3 * rng.normal(size=n)
+        X[:2, 1] = [np.sqrt(n / 2), -np.sqrt(n / 2)]
+    X -= X.mean(axis=0)
+    x = X[:, 1]
+    y = 2.0 * X[:, 0] + noise + x * (0.25 - (x @ noise) / (x @ x))
+
+    coef = a_belief().about(np.arange(4), looked_at(X, y), least=0.3)
+
+    assert (coef[1] != 0.0) == believed
 
 
 def test_the_intercept_makes_up_for_coefficients_that_change():
@@ -247,6 +266,26 @@ def test_the_working_model_has_the_core_and_what_is_believed_of_other_seats(seed
         assert np.linalg.eigvalsh(P).min() > 0
     assert others > 0
     assert shares > 0
+
+
+def test_where_values_are_missing_only_matched_looks_count():
+    """All looks at who goes along with a member also have what that would have explained where it could not be had."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3_000, 60)) + rng.normal(size=(3_000, 1))
+    y = X[:, :6] @ [1.0, -1.0, 0.5, 0.3, 0.2, 0.2] + rng.normal(size=3_000)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    source, hunt = kh.ArraySource(X, y), Hunt(60, 6, Budget.of_looks(20, 60, 6), np.random.default_rng(0))
+    while hunt.n < 2_500:
+        blocks, n_examples = hunt.choose()
+        questions = zip(blocks, hunt.questions(blocks), strict=True)
+        hunt.absorb([Seen(a, source.answer(kh.Query(a, n_examples, question)).value) for a, question in questions])
+        if hunt.residual.has_holes:
+            assert hunt._belief is None or not hunt._belief.doubts(hunt.seats.attributes)
+            assert hunt.model.members == hunt.core.members
+            assert hunt.model.theta.tolist() == hunt.core.theta.tolist()
+
+    assert hunt.residual.has_holes
+    assert hunt.core.members
 
 
 def test_a_copy_of_a_member_is_believed_to_be_nothing_beside_it():

@@ -28,7 +28,7 @@ class Belief:
     coef: Floats  # of all attributes, as decided
     intercept: float
     sure: NDArray[np.bool_]  # whose coefficients stay as they are
-    trust: float  # how far all looks say what matched ones say, from 0 to 1: `Stepwise.trust`
+    trust: float  # how far all looks may be believed, from 0 to 1
     expected: Expected
 
     def doubts(self, seats: Ints) -> bool:
@@ -45,7 +45,8 @@ class Belief:
         if not self.doubts(seats):
             return decided
         free = (~sure).nonzero()[0]
-        (A, b), information = evidence.equations(seats), evidence.total.information[seats]
+        A, b = evidence.equations(seats)
+        information = evidence.total.information[seats] / _wilder(A, b, decided, seats, evidence)
         found = weigh(A, b, information, free, expected=self.expected, start=decided)
         if found is None:
             return decided
@@ -56,6 +57,15 @@ class Belief:
     def intercept_beside(self, seats: Ints, coef: Floats, means: Floats) -> float:
         """The intercept if some seats have these coefficients."""
         return self.intercept - float((coef - self.coef[seats]) @ means[seats])
+
+
+def _wilder(A: Floats, b: Floats, coef: Floats, seats: Ints, evidence: Evidence) -> Floats:
+    """By how many times the variance of each coefficient, given the others, is larger for heavy tails: as of scores."""
+    inflation, degrees = evidence.tails(seats)
+    square = np.maximum(A.diagonal(), TINY)
+    score = b - A @ coef + square * coef
+    x = np.maximum(evidence.total.information[seats] * score * score / (square * inflation * degrees), 1e-12)
+    return np.asarray(inflation * x / np.log1p(x))
 
 
 def weigh(

@@ -324,12 +324,17 @@ class Hunt:
         self.model = Core([fit.members[i] for i in at.tolist()], coef[at], intercept, C.diagonal()[at], inverse)
 
     def _belief_in(self, attributes: Ints, coef: Floats, intercept: float) -> Belief:
-        """What the decision at hand has settled, if these are the coefficients that it comes to."""
+        """What the decision at hand has settled, if these are the coefficients that it comes to.
+
+        All looks are believed as far as they say what matched ones say. Not where values are missing: what members
+        that could not be had would have explained is in the sums of others, and matched looks tell it apart.
+        """
         assert self._fit is not None  # noqa: S101
         decided, sure = np.zeros(self._d), np.zeros(self._d, dtype=bool)
         decided[attributes] = coef
         sure[np.array(self._fit.members)[self._sure]] = True
-        return Belief(decided, intercept, sure, self._fit.trust, self._expect())
+        trust = 0.0 if self.residual.has_holes else self._fit.trust
+        return Belief(decided, intercept, sure, trust, self._expect())
 
     def _losers(self, gone: Sequence[int]) -> list[int]:
         """Who has to leave the seat: those who are not looked at anyway, and are no match for the others."""
