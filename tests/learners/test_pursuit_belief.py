@@ -20,6 +20,13 @@ pytestmark = pytest.mark.usefixtures("each_way")
 LIKELY_OR_NOT = Expected(share=0.1, effect=0.5)
 
 
+def ask(source, hunt):
+    """One round; `hunt` takes its decisions by itself."""
+    blocks, n = hunt.choose()
+    questions = zip(blocks, hunt.questions(blocks), strict=True)
+    hunt.absorb([Seen(a, source.answer(kh.Query(a, n, question)).value) for a, question in questions])
+
+
 def equations(d=4, n=400, seed=0, correlation=0.5):
     """Normal equations of examples with unit noise, and the coefficients behind them."""
     rng = np.random.default_rng(seed)
@@ -228,9 +235,7 @@ def a_run(n, *, d=120, n_observed=20, n_nonzero=8, seed=0, weakest=0.15):
     decide = hunt._decide
     hunt._decide = lambda: (decide(), decisions.append(hunt.n))
     while hunt.n < n:
-        blocks, n_examples = hunt.choose()
-        questions = zip(blocks, hunt.questions(blocks), strict=True)
-        hunt.absorb([Seen(a, source.answer(kh.Query(a, n_examples, question)).value) for a, question in questions])
+        ask(source, hunt)
         yield hunt, bool(decisions) and decisions[-1] == hunt.n
 
 
@@ -276,9 +281,7 @@ def test_where_values_are_missing_only_matched_looks_count():
     X[rng.random(X.shape) < 0.3] = np.nan
     source, hunt = kh.ArraySource(X, y), Hunt(60, 6, Budget.of_looks(20, 60, 6), np.random.default_rng(0))
     while hunt.n < 2_500:
-        blocks, n_examples = hunt.choose()
-        questions = zip(blocks, hunt.questions(blocks), strict=True)
-        hunt.absorb([Seen(a, source.answer(kh.Query(a, n_examples, question)).value) for a, question in questions])
+        ask(source, hunt)
         if hunt.residual.has_holes:
             assert hunt._belief is None or not hunt._belief.doubts(hunt.seats.attributes)
             assert hunt.model.members == hunt.core.members
@@ -297,9 +300,7 @@ def test_a_copy_of_a_member_is_believed_to_be_nothing_beside_it():
     source = kh.ArraySource(X, y)
     hunt = Hunt(40, 3, Budget.of_looks(12, 40, 3), np.random.default_rng(0))
     while hunt.n < 3_500:
-        blocks, n_examples = hunt.choose()
-        questions = zip(blocks, hunt.questions(blocks), strict=True)
-        hunt.absorb([Seen(a, source.answer(kh.Query(a, n_examples, question)).value) for a, question in questions])
+        ask(source, hunt)
         assert np.isfinite(hunt.model.inverse).all()
         assert np.abs(hunt.model.inverse).max(initial=0.0) < 100
 
