@@ -1,8 +1,8 @@
 """What is believed of seats about which there is doubt.
 
-A decision settles who clearly matters. Of every other seat it is likely to some degree, and what it may be taken to
-explain is its coefficient times that. All looks at it count, those from before it sat down included, so this needs no
-other decision: it is brought up to date with every round, for a few operations.
+A decision settles who clearly matters. Every other seat is likely to matter to some degree, and is taken to have its
+coefficient times that. All looks at it count, those from before it sat down included, so this needs no other decision:
+it is brought up to date with every round, for a few operations.
 """
 
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ def weigh(
         told = A, b, information, free, log_odds, expected.effect
         return (coef, likely) if kernels.compiled.believe(*told, coef, likely) else None
     left = b - A @ coef
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         for _ in range(_SWEEPS):
             farthest = 0.0
             for j in free.tolist():

@@ -26,7 +26,7 @@ def within(
     chosen, (theta, intercept) = fit.chosen(), fit.coefficients()
     doubtful = chosen[~sure[chosen]].tolist()
     if doubtful:
-        trust = fit.trust
+        trust = fit.trust  # in all that are chosen; the next regression is an aid
         for i in doubtful:
             fit.flip(i)
         theta_sure, intercept_sure = fit.coefficients()
