@@ -2,6 +2,7 @@
 
 import shutil
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from keyhole.learners.pursuit.belief import weigh
 from keyhole.learners.pursuit.completion import Brought, Completion
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.fit_moments import FitMoments
+from keyhole.learners.pursuit.publication import squared_error
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.learners.pursuit.standings import Expected, Standings
 from keyhole.learners.pursuit.stepwise import Stepwise, sweep
@@ -86,6 +88,46 @@ def test_moments_and_powers_of_a_block_are_those_of_numpy(n, p, order, seed, siz
         assert (np.abs(getattr(found, name) - getattr(expected, name)) <= rounding).all(), name
     assert abs(found.e - expected.e) <= 1e-9 * np.abs(e).sum()
     assert abs(found.ee - expected.ee) <= 1e-9 * np.sum(e**2)
+    assert found.span == expected.span
+
+
+@needs_kernels
+@given(distance=st.floats(0.9, 1.1), sign=st.sampled_from([-1.0, 1.0]))
+def test_a_target_is_wild_for_the_compiled_loops_where_it_is_for_numpy(distance, sign):
+    block = a_block(np.random.default_rng(0), 40, 6, "C")
+    fill = np.linspace(-1.0, 1.0, 6)
+    model = kh.Predictor(block.attributes[[1, 4]], [1.0, 2.0], 0.5, 60)
+    usual = 0.5 + fill[1] + 2.0 * fill[4]
+    block.targets[:] = usual
+    block.targets[7] = usual + sign * 100.0 * distance
+    told = block.values, block.targets, block.attributes, model.attributes, model.coef, 0.5, fill, np.inf, 100.0
+
+    found = kernels.compiled.fit_sums(*told, np.zeros(7), np.zeros((7, 7)), np.zeros((7, 6)))
+
+    assert (found is None) == (distance > 1.0)
+
+
+@needs_kernels
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_squared_errors_are_those_of_numpy(order):
+    rng = np.random.default_rng(0)
+    block = a_block(rng, 30, 9, order)
+    seen = Seen(block.attributes, FitMoments(kh.Predictor([], [], 0.0, 60))(block))
+    for needed in (block.attributes[:0], block.attributes[[0, 3, 8]], block.attributes):
+        predictor = kh.Predictor(needed, rng.normal(size=needed.size), 0.7, 60)
+        close(*both_ways(partial(squared_error, predictor, seen)))
+
+
+@needs_kernels
+@pytest.mark.parametrize("needed", [[3], [0, 2], [0, 9], [0, 1, 2]])
+def test_an_attribute_that_a_block_does_not_show_is_refused(needed):
+    needed, coef = np.array(needed), np.ones(len(needed))
+    shown, moments = np.array([0, 1, 5]), (10, np.zeros(4), np.zeros((4, 4)))
+    with pytest.raises(ValueError, match="there is no attribute"):
+        kernels.compiled.squared_error(shown, needed, coef, 0.0, *moments)
+    values, targets, sums = np.zeros((10, 3)), np.zeros(10), (np.zeros(4), np.zeros((4, 4)), np.zeros((7, 3)))
+    with pytest.raises(ValueError, match="there is no attribute"):
+        kernels.compiled.fit_sums(values, targets, shown, needed, coef, 0.0, np.zeros(3), 1.0, 1.0, *sums)
 
 
 @needs_kernels
@@ -184,7 +226,9 @@ def test_what_attributes_have_shown_and_how_they_score_is_as_in_numpy(seed):
         evidence, core = after_some_looks(seed)
         everybody, some = np.arange(90), np.array([3, 80, 41])
         told = evidence.scores(everybody, core), evidence.scores(some, core), evidence.tails(some)
-        return evidence, *told, evidence.equations(core.attributes)
+        A, b = evidence.equations(core.attributes)
+        information = evidence.information_about(core.attributes, A, b, core.theta)
+        return evidence, *told, (A, b, information)
 
     (evidence, all_scores, few_scores, tails, equations), plain = both_ways(work)
 
@@ -386,6 +430,17 @@ def test_equations_that_do_not_fit_are_refused(argument):
     told[argument] = np.array([3]) if argument == 3 else told[argument][..., :-1].copy()
     with pytest.raises(ValueError, match=r"is needed|there are only"):
         kernels.compiled.believe(*told)
+
+
+@needs_kernels
+@pytest.mark.parametrize("argument", range(6))
+def test_equations_of_other_seats_are_refused(argument):
+    told = [np.arange(3), np.eye(3), np.zeros(3), np.zeros(3), np.ones((9, 20)), np.zeros(3)]
+    kernels.compiled.information_about(*told)
+    told[argument] = np.array([1, 2, 20]) if argument == 0 else told[argument][..., :-1].copy()
+    told[4] = told[4][:, :2].copy() if argument == 4 else told[4]
+    with pytest.raises(ValueError, match=r"is needed|there are only"):
+        kernels.compiled.information_about(*told)
 
 
 @needs_kernels

@@ -256,6 +256,17 @@ def test_dense_and_sparse_are_two_ways_to_write_the_same_predictor(theta, interc
     assert (predictor.n_attributes, predictor.intercept) == (theta.size, intercept)
 
 
+def test_from_dense_coefficients_and_all_means_those_that_are_needed_are_kept():
+    means = np.array([np.nan, 1.0, 2.0, np.nan])  # nobody has looked at the others
+
+    predictor = kh.Predictor.from_dense(np.array([0.0, 3.0, -1.0, 0.0]), 0.5, means=means, limits=(-9.0, 9.0))
+
+    assert predictor.means.tolist() == [1.0, 2.0]
+    assert predictor.limits == (-9.0, 9.0)
+    means[1] = 7.0
+    assert predictor.predict([[0.0, np.nan, 1.0, 0.0]]).tolist() == [2.5]
+
+
 @pytest.mark.parametrize(
     "twin", [lambda p: p, copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))], ids=range(4)
 )

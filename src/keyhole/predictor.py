@@ -136,13 +136,21 @@ class Predictor:
             raise Misuse(f"a predictor's names are distinct, but two of {_listed(self.names)} are the same.")
 
     @classmethod
-    def from_dense(cls, theta: Floats, intercept: float = 0.0) -> "Predictor":
-        """The predictor whose coefficients are the non-zero entries of ``theta``."""
-        attributes = (theta != 0).nonzero()[0]
+    def from_dense(
+        cls,
+        theta: Floats,
+        intercept: float = 0.0,
+        *,
+        means: Floats | None = None,
+        limits: tuple[float, float] | None = None,
+    ) -> "Predictor":
+        """The predictor whose coefficients are the non-zero entries of ``theta``; ``means`` are of all attributes."""
+        attributes = theta.nonzero()[0]
         predictor = cls.__new__(cls)
         # Learners publish one with every update, and what is found like this need not be checked again.
         coef = theta[attributes].astype(np.float64, copy=False)
-        predictor._keep(attributes, coef, float(intercept), theta.size)  # noqa: SLF001
+        typical = None if means is None else means[attributes]
+        predictor._keep(attributes, coef, float(intercept), theta.size, means=typical, limits=limits)  # noqa: SLF001
         return predictor
 
     def to_dense(self) -> Floats:

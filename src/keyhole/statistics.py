@@ -197,7 +197,7 @@ class Moments:
         return MomentSums(block.targets.size, mean, centred.T @ centred)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: there are several for every block, and to lock them is felt
 class MomentSums:
     """Count, means and centred products of the attributes looked at, the target as the last column.
 

@@ -217,10 +217,13 @@ def test_the_intercept_makes_up_for_coefficients_that_change():
 
 
 def test_places_go_to_the_largest_and_newcomers_count_for_less():
-    coef, error = np.array([0.3, -0.5, 0.0, 0.2]), np.full(4, 0.05)
+    spread = np.array([1.0, 10.0, 1.0, 0.1])  # what counts is what they explain
+    coef, error = np.array([0.3, -0.5, 0.0, 0.2]) / spread, np.full(4, 0.05)
 
     def places(most, published):
-        return foremost(most, coef, error, np.array(published)).tolist()
+        left = foremost(most, coef, spread, error, np.array(published))
+        assert set(left.tolist()) <= {0.0, *coef.tolist()}
+        return left.nonzero()[0].tolist()
 
     nobody = [False, False, False, False]
     assert places(4, nobody) == [0, 1, 3]  # who has no coefficient has no place

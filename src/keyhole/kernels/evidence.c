@@ -99,6 +99,12 @@ KERNEL(recall)
     Py_RETURN_NONE;
 }
 
+/* The standard deviation of an attribute; `own` is where its sums are, which are `d` apart. */
+static inline double spread_of(const double *own, Py_ssize_t d)
+{
+    return sqrt(own[SQUARES * d] / larger(own[LOOKS * d], 1.0));
+}
+
 /* usual_correlation(every, seats, sums, pairs, largest) -> (mean, examples) or None
  *
  * `Evidence.learn_prior`, from every so many-th attribute; None where there are too few to tell. */
@@ -116,17 +122,18 @@ KERNEL(usual_correlation)
     if (every < 1 || k * d > table) return PyErr_Format(PyExc_ValueError, "there are only %zd rows.", table / d);
     if (!within(seats, k, d)) return NULL;
     Py_ssize_t m = (d + every - 1) / every, used = 0, n_usual = 0;
-    double *r = PyMem_Malloc((size_t)(2 * k * m + 1) * sizeof(double)), *n = r + k * m;
+    double *r = PyMem_Malloc((size_t)((2 * k + 1) * m + 1) * sizeof(double)), *n = r + k * m, *spread = n + k * m;
     if (!r) return PyErr_NoMemory();
+    for (Py_ssize_t j = 0; j < d; j += every) spread[j / every] = spread_of(sums + j, d);
     double looks = 0.0, along = 0.0, apart = 0.0;
     for (Py_ssize_t i = 0; i < k; i++) {
         Py_ssize_t seat = (Py_ssize_t)seats[i];
-        double of_seat = sums[SQUARES * d + seat] / larger(sums[LOOKS * d + seat], 1.0);
-        for (Py_ssize_t j = 0; j < d; j += every) {
+        double of_seat = spread_of(sums + seat, d);
+        for (Py_ssize_t j = 0, at = 0; j < d; j += every, at++) {
             const double *cell = pairs + i * d + j;
-            double together = cell[TOGETHER * table], squares = sums[SQUARES * d + j];
-            if (together < 10.0 || !(squares > 0.0) || j == seat) continue;
-            double unit = sqrt(of_seat * (squares / larger(sums[LOOKS * d + j], 1.0))) * cell[BOTH * table] + TINY;
+            double together = cell[TOGETHER * table];
+            if (together < 10.0 || !(spread[at] > 0.0) || j == seat) continue;
+            double unit = of_seat * spread[at] * cell[BOTH * table] + TINY;
             n[used] = together, r[used] = cell[PRODUCTS * table] / unit;
             looks += together, along += together * r[used];
             used++;
@@ -162,14 +169,16 @@ KERNEL(equations)
     double *A = out(args[5], k * k), *b = out(args[6], k);
     if (!seats || !rows || !sums || !pairs || !A || !b) return NULL;
     if (!within(seats, k, d) || !within(rows, k, d ? table / d : 0)) return NULL;
+    double *spread = PyMem_Malloc((size_t)(k + 1) * sizeof(double));
+    if (!spread) return PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < k; i++) spread[i] = spread_of(sums + seats[i], d);
     for (Py_ssize_t i = 0; i < k; i++) {
         const double *own = sums + seats[i];
         double information = larger(own[INFORMATION * d], TINY);
-        double spread = sqrt(own[SQUARES * d] / larger(own[LOOKS * d], 1.0));
         for (Py_ssize_t o = 0; o < k; o++) {
-            const double *other = sums + seats[o], *cell = pairs + rows[o] * d + seats[i];
+            const double *cell = pairs + rows[o] * d + seats[i];
             double products = cell[PRODUCTS * table], both = cell[BOTH * table];
-            double unit = spread * sqrt(other[SQUARES * d] / larger(other[LOOKS * d], 1.0)) + TINY;
+            double unit = spread[i] * spread[o] + TINY;
             double c = products / (both + TINY), usual = expected * unit, r = (c - usual) / unit;
             if (!(cell[TOGETHER * table] * r * r > VISIBLE_T2)) c = usual;
             A[i * k + o] = (products + larger(information - both, 0.0) * c) / information;
@@ -177,5 +186,6 @@ KERNEL(equations)
         A[i * k + i] = own[WEIGHTED_SQUARES * d] / larger(own[NOISE * d], TINY);
         b[i] = own[WITH_TARGET * d] / information;
     }
+    PyMem_Free(spread);
     Py_RETURN_NONE;
 }

@@ -6,11 +6,13 @@ KERNEL(sum_of_squares);
 KERNEL(fit_sums);
 KERNEL(residual_squares);
 KERNEL(join);
+KERNEL(squared_error);
 KERNEL(add_block);
 KERNEL(recall);
 KERNEL(scores);
 KERNEL(stand);
 KERNEL(tails);
+KERNEL(information_about);
 KERNEL(usual_correlation);
 KERNEL(equations);
 KERNEL(sweep);
@@ -28,11 +30,13 @@ static PyMethodDef methods[] = {
     ENTRY(fit_sums),
     ENTRY(residual_squares),
     ENTRY(join),
+    ENTRY(squared_error),
     ENTRY(add_block),
     ENTRY(recall),
     ENTRY(scores),
     ENTRY(stand),
     ENTRY(tails),
+    ENTRY(information_about),
     ENTRY(usual_correlation),
     ENTRY(equations),
     ENTRY(sweep),

@@ -116,6 +116,30 @@ KERNEL(tails)
     Py_RETURN_NONE;
 }
 
+/* information_about(seats, A, b, coef, sums, information)
+ *
+ * `Evidence.information_about`: of the k seats, A and b are the normal equations. */
+KERNEL(information_about)
+{
+    (void)self;
+    if (!enough(n_args, 6)) return NULL;
+    Py_ssize_t k = size_of(args[0]), d = size_of(args[4]) / N_SUMS;
+    if (k < 0 || PyErr_Occurred()) return NULL;
+    const int64_t *seats = whole(args[0], k);
+    const double *A = in(args[1], k * k), *b = in(args[2], k), *coef = in(args[3], k), *sums = in(args[4], N_SUMS * d);
+    double *information = out(args[5], k);
+    if (!seats || !A || !b || !coef || !sums || !information || !within(seats, k, d)) return NULL;
+    for (Py_ssize_t i = 0; i < k; i++) {
+        const double *own = sums + seats[i];
+        double square = larger(A[i * k + i], TINY), score = b[i] + square * coef[i], degrees;
+        for (Py_ssize_t o = 0; o < k; o++) score -= A[i * k + o] * coef[o];
+        double inflation = tail(own, d, &degrees);
+        double x = larger(own[INFORMATION * d] * score * score / (square * inflation * degrees), 1e-12);
+        information[i] = own[INFORMATION * d] / (inflation * x / log1p(x));
+    }
+    Py_RETURN_NONE;
+}
+
 /* Sums over the members that the scores of a tile are made of. */
 typedef struct {
     double by_core[TILE], by_residual[TILE], explained[TILE], of_all[TILE], behind[TILE], shown[TILE], uncertain[TILE];

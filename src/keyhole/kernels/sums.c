@@ -132,36 +132,63 @@ WIDE static void residuals(
     clip(e, m, limit);
 }
 
-/* fit_sums(values, targets, direction, intercept, limit, usual, farthest, mean, products, powers) -> (e, ee) or None
+/* What turns an example of a block, its target last, into y - coef.x; whether all k that are `needed` are there. */
+static int residual_of(
+    const int64_t *a, Py_ssize_t p, const int64_t *needed, const double *coef, Py_ssize_t k, double *direction)
+{
+    memset(direction, 0, (size_t)p * sizeof(double));
+    direction[p] = 1.0;
+    Py_ssize_t at = 0;
+    for (Py_ssize_t i = 0; i < k; i++) {
+        while (at < p && a[at] < needed[i]) at++;
+        if (at == p || a[at] != needed[i]) {
+            PyErr_Format(PyExc_ValueError, "there is no attribute %lld in the block.", (long long)needed[i]);
+            return 0;
+        }
+        direction[at] = -coef[i];
+    }
+    return 1;
+}
+
+/* fit_sums(values, targets, attributes, needed, coef, intercept, fill, limit, farthest, mean, products, powers)
+ * -> (e, ee, lowest target, highest) or None
  *
- * `FitMoments`: means (targets last), centred products, and seven rows of sums of powers, of e = direction.(x, y) -
- * intercept, at most `limit` in size. None where a value is missing or a target farther than `farthest` from `usual`,
- * or where values do not lie one after the other. */
+ * `FitMoments`: means (targets last), centred products, and seven rows of sums of powers, of the residual e of the
+ * predictor with these `coef` of the attributes `needed`, at most `limit` in size. None where a value is missing or a
+ * target farther than `farthest` from what is predicted at `fill`, or where values do not lie one after the other. */
 KERNEL(fit_sums)
 {
     (void)self;
     Values v;
-    if (!enough(n_args, 10)) return NULL;
+    if (!enough(n_args, 12)) return NULL;
     if (!lie_well(args[0], args[1], &v)) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    Py_ssize_t p = v.p, p1 = p + 1, columns = (p1 + 3) / 4 * 4;
-    const double *y = v.y, *direction = in(args[2], p1);
-    double intercept = PyFloat_AsDouble(args[3]), limit = PyFloat_AsDouble(args[4]);
-    double usual = PyFloat_AsDouble(args[5]), farthest = PyFloat_AsDouble(args[6]);
-    double *mean = out(args[7], p1), *products = out(args[8], p1 * p1), *powers = out(args[9], 7 * p);
-    if (!direction || !mean || !products || !powers || PyErr_Occurred()) return NULL;
-    column_means(v, mean);
-    double sum = 0.0, all = 0.0;
-    for (Py_ssize_t i = 0; i < v.n; i++) {
-        if (fabs(y[i] - usual) > farthest) Py_RETURN_NONE;
-        sum += y[i];
-    }
-    mean[p] = sum / (double)v.n;
-    for (Py_ssize_t j = 0; j < p1; j++) all += mean[j];
-    if (isnan(all)) Py_RETURN_NONE;
+    Py_ssize_t p = v.p, p1 = p + 1, columns = (p1 + 3) / 4 * 4, k = size_of(args[3]);
+    if (k < 0) return NULL;
+    const int64_t *a = whole(args[2], p), *needed = whole(args[3], k);
+    const double *y = v.y, *coef = in(args[4], k), *fill = in(args[6], p);
+    double intercept = PyFloat_AsDouble(args[5]), usual = intercept;
+    double limit = PyFloat_AsDouble(args[7]), farthest = PyFloat_AsDouble(args[8]);
+    double *mean = out(args[9], p1), *products = out(args[10], p1 * p1), *powers = out(args[11], 7 * p);
+    if (!a || !needed || !coef || !fill || !mean || !products || !powers || PyErr_Occurred()) return NULL;
     size_t of_x = (size_t)columns * PIECE, of_sums = 7 * (size_t)p + (size_t)(columns * columns);
-    double *x = PyMem_Malloc((of_x + 2 * PIECE + of_sums) * sizeof(double));
+    double *x = PyMem_Malloc((of_x + 2 * PIECE + of_sums + (size_t)p1) * sizeof(double));
     if (!x) return PyErr_NoMemory();
     double *e = x + of_x, *squares = e + PIECE, *by_column = squares + PIECE, *G = by_column + 7 * p;
+    double *direction = G + columns * columns;
+    if (!residual_of(a, p, needed, coef, k, direction)) {
+        PyMem_Free(x);
+        return NULL;
+    }
+    for (Py_ssize_t j = 0; j < p; j++) if (direction[j] != 0.0) usual -= direction[j] * fill[j];
+    column_means(v, mean);
+    double sum = 0.0, all = 0.0, low = INFINITY, high = -INFINITY;
+    for (Py_ssize_t i = 0; i < v.n; i++) low = smaller(low, y[i]), high = larger(high, y[i]), sum += y[i];
+    mean[p] = sum / (double)v.n;
+    for (Py_ssize_t j = 0; j < p1; j++) all += mean[j];
+    if (isnan(all) || high - usual > farthest || usual - low > farthest) {
+        PyMem_Free(x);
+        Py_RETURN_NONE;
+    }
     memset(x + p1 * PIECE, 0, (size_t)(columns - p1) * PIECE * sizeof(double));
     memset(squares, 0, (PIECE + of_sums) * sizeof(double));
     double constant = -intercept, e1 = 0.0, ee = 0.0;
@@ -188,7 +215,7 @@ KERNEL(fit_sums)
     for (Py_ssize_t j = 0; j < p; j++)
         for (Py_ssize_t k = 0; k < 7; k++) powers[k * p + j] = by_column[7 * j + k];
     PyMem_Free(x);
-    return Py_BuildValue("(dd)", e1, ee);
+    return Py_BuildValue("(dddd)", e1, ee, low, high);
 }
 
 /* Sums over a block for a model without a constant: squares and products with r = theta.x - y, and along a probe. */
@@ -287,4 +314,34 @@ KERNEL(join)
         joint_mean[i] = mean[i] + share * shift;
     }
     Py_RETURN_NONE;
+}
+
+/* squared_error(attributes, needed, coef, intercept, n, mean, products) -> the sum over n examples
+ *
+ * `squared_error` in `pursuit/publication.py`, of a predictor that needs some of the attributes of a block. */
+KERNEL(squared_error)
+{
+    (void)self;
+    if (!enough(n_args, 7)) return NULL;
+    Py_ssize_t p = size_of(args[0]), k = size_of(args[1]);
+    if (p < 0 || k < 0) return NULL;
+    const int64_t *a = whole(args[0], p), *needed = whole(args[1], k);
+    const double *coef = in(args[2], k), *mean = in(args[5], p + 1), *products = in(args[6], (p + 1) * (p + 1));
+    double intercept = PyFloat_AsDouble(args[3]), n = PyFloat_AsDouble(args[4]);
+    if (!a || !needed || !coef || !mean || !products || PyErr_Occurred()) return NULL;
+    double *direction = PyMem_Malloc((size_t)(p + 1) * sizeof(double)), bias = -intercept, total = 0.0;
+    if (!direction) return PyErr_NoMemory();
+    if (!residual_of(a, p, needed, coef, k, direction)) {
+        PyMem_Free(direction);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i <= p; i++) {
+        if (direction[i] == 0.0) continue;
+        double along = 0.0;
+        for (Py_ssize_t j = 0; j <= p; j++) along += products[i * (p + 1) + j] * direction[j];
+        total += direction[i] * along;
+        bias += direction[i] * mean[i];
+    }
+    PyMem_Free(direction);
+    return PyFloat_FromDouble(total + n * bias * bias);
 }

@@ -33,7 +33,7 @@ class Belief:
 
     def doubts(self, seats: Ints) -> bool:
         """Whether there is anything to be believed, beyond what was decided."""
-        return bool(self.trust) and not self.sure[seats].all()
+        return bool(self.trust) and np.count_nonzero(self.sure[seats]) < seats.size
 
     def about(self, seats: Ints, evidence: Evidence, *, least: Floats | float, share: float = 1.0) -> Floats:
         """The coefficients of some seats, by as much as they are likely to matter.
@@ -41,31 +41,22 @@ class Belief:
         Who is less than this likely, ``least``, has none; of who is not sure to matter, this ``share`` counts. As far
         as all looks cannot be trusted, what was decided holds.
         """
-        decided, sure = self.coef[seats], self.sure[seats]
-        if not self.doubts(seats):
+        decided, free = self.coef[seats], (~self.sure[seats]).nonzero()[0]
+        if not (self.trust and free.size):
             return decided
-        free = (~sure).nonzero()[0]
         A, b = evidence.equations(seats)
-        information = evidence.total.information[seats] / _wilder(A, b, decided, seats, evidence)
+        information = evidence.information_about(seats, A, b, decided)
         found = weigh(A, b, information, free, expected=self.expected, start=decided)
         if found is None:
             return decided
         coef, likely = found
-        believed = decided + self.trust * (np.where(likely > least, share * coef, 0.0) - decided)
-        return np.where(sure, decided, believed)
+        believed = np.where(likely > least, share * coef, 0.0)[free]
+        coef[free] = decided[free] + self.trust * (believed - decided[free])
+        return coef
 
     def intercept_beside(self, seats: Ints, coef: Floats, means: Floats) -> float:
         """The intercept if some seats have these coefficients."""
         return self.intercept - float((coef - self.coef[seats]) @ means[seats])
-
-
-def _wilder(A: Floats, b: Floats, coef: Floats, seats: Ints, evidence: Evidence) -> Floats:
-    """By how many times the variance of each coefficient, given the others, is larger for heavy tails: as of scores."""
-    inflation, degrees = evidence.tails(seats)
-    square = np.maximum(A.diagonal(), TINY)
-    score = b - A @ coef + square * coef
-    x = np.maximum(evidence.total.information[seats] * score * score / (square * inflation * degrees), 1e-12)
-    return np.asarray(inflation * x / np.log1p(x))
 
 
 def weigh(

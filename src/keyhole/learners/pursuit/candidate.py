@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.arrays import Floats, Ints
+from keyhole.arrays import Floats
 from keyhole.learners.pursuit.constants import INCUMBENT, LIKELY, NEWCOMER, PROVED, T_CLEAR, T_LIKELY, TINY
 from keyhole.learners.pursuit.stepwise import Stepwise
 
@@ -39,15 +39,17 @@ def within(
     return theta, intercept
 
 
-def foremost(most: int, coef: Floats, error: Floats, published: NDArray[np.bool_]) -> Ints:
-    """The places of no more than ``most`` seats, whose ``coef`` and standard ``error`` are in units of their spread.
+def foremost(most: int, coef: Floats, spread: Floats, error: Floats, published: NDArray[np.bool_]) -> Floats:
+    """The coefficients of seats, of which no more than ``most`` are left with one; ``error`` is in units of ``spread``.
 
     Those that would come in count for less than those that are in, as in `keep_best`.
     """
-    size = np.abs(coef)
+    size = np.abs(coef * spread)
     size = np.where(published, np.sqrt(INCUMBENT) * size, np.maximum(size - NEWCOMER * error, 0.1 * size))
-    first = np.sort(np.argsort(-size, kind="stable")[:most])
-    return np.asarray(first[coef[first] != 0.0])
+    left = np.zeros(coef.size)
+    first = np.argsort(-size, kind="stable")[:most]
+    left[first] = coef[first]
+    return left
 
 
 def keep_best(most: int, fit: Stepwise, published: Sequence[int]) -> None:

@@ -64,6 +64,7 @@ class Evidence:
         self.examples = np.zeros(n_attributes)  # how often each was seen, ...
         self.lost = np.zeros(n_attributes)  # ... less this, where members of the core were missing
         self.missing = np.zeros(n_attributes)  # and how often it was looked at and could not be had
+        self.has_holes = False  # whether that has happened to anybody
         self.means = np.full(n_attributes, np.nan)  # NaN where nobody has looked yet
         self._sums, self._pairs = np.zeros((9, n_attributes)), np.zeros((4, n_seats, n_attributes))
         #: The same by name, for all attributes, with free rows after those of the seats.
@@ -124,6 +125,7 @@ class Evidence:
         seen = before[:size] + had
         self.examples[a] = seen
         if sums.missing is not None:
+            self.has_holes = True
             self.missing[a] += sums.missing
             self.lost[a] += sums.n - sums.missing - had
         means = moments.mean[:size] - step[:size] * (1.0 - n / np.maximum(seen, 1.0))
@@ -370,6 +372,18 @@ class Evidence:
         A.reshape(-1)[:: k + 1] = total.weighted_squares[seats] / np.maximum(total.noise[seats], TINY)
         b[:] = total.with_target[seats] / information
         return A, b
+
+    def information_about(self, seats: Ints, A: Floats, b: Floats, coef: Floats) -> Floats:
+        """What all looks at seats tell about each coefficient, given the others: less for heavy tails, as of scores."""
+        if kernels.compiled is not None:
+            information = np.empty(seats.size)
+            kernels.compiled.information_about(seats, A, b, coef, self._sums, information)
+            return information
+        inflation, degrees = self.tails(seats)
+        square, information = np.maximum(A.diagonal(), TINY), self.total.information[seats]
+        score = b - A @ coef + square * coef
+        x = np.maximum(information * score * score / (square * inflation * degrees), 1e-12)
+        return np.asarray(information / (inflation * x / np.log1p(x)))
 
     def spread(self, some: Ints) -> Floats:
         """The standard deviations of some attributes."""

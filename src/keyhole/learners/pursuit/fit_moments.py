@@ -62,20 +62,17 @@ class FitMoments:
 
     def _compiled(self, block: Block) -> "FitSums | None":
         """The same in C, unless values are missing or a target is wild."""
-        tames = self.farthest < np.inf
-        if kernels.compiled is None or self.worth is not None or (tames and self.fill is None):
+        if kernels.compiled is None or self.worth is not None or (self.fill is None and self.farthest < np.inf):
             return None
-        p = block.attributes.size
+        p, predictor = block.attributes.size, self.predictor
         mean, products, powers = np.empty(p + 1), np.empty((p + 1, p + 1)), np.empty((7, p))
-        at = block.attributes.searchsorted(self.predictor.attributes)
-        direction, usual = self._direction(p, at), self._usual(mean, at) if tames else 0.0
-        limits = self.predictor.intercept, self.limit, usual, self.farthest
-        sums = kernels.compiled.fit_sums(block.values, block.targets, direction, *limits, mean, products, powers)
+        model = block.attributes, predictor.attributes, predictor.coef, predictor.intercept
+        limits = np.zeros(p) if self.fill is None else self.fill, self.limit, self.farthest
+        sums = kernels.compiled.fit_sums(block.values, block.targets, *model, *limits, mean, products, powers)
         if sums is None:
             return None
-        e, ee = sums
-        n, span = block.targets.size, _span(block.targets)
-        return FitSums(MomentSums(n, mean, products), e, ee, powers, n, span)
+        n, (e, ee, lowest, highest) = block.targets.size, sums
+        return FitSums(MomentSums(n, mean, products), e, ee, powers, n, (lowest, highest))
 
     def _in_numpy(self, block: Block) -> "FitSums":
         mean, span, holes, roots = _means(block), _span(block.targets), None, None
@@ -198,7 +195,7 @@ def _span(targets: Floats) -> tuple[float, float]:
     return float(np.minimum.reduce(targets)), float(np.maximum.reduce(targets))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: there is one for every block, and to lock it is felt
 class FitSums:
     """Moments, and sums of e = y - prediction and of powers of the attributes, which are measured from their means.
 

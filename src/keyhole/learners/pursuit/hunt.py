@@ -190,8 +190,8 @@ class Hunt:
                 shown[block.attributes] = True
             shown[self.seats.attributes] = False
             self._score(shown.nonzero()[0])
-            if self._belief is not None and self._belief.doubts(self.seats.attributes):
-                self._renew(self._belief)
+            if self._belief is not None and self._s is not None:
+                self._renew(self._belief, self._s)
 
     def _learn_from(self, block: Seen) -> None:
         """Keep what a block says about everybody whom it shows, and about the seats together."""
@@ -396,32 +396,25 @@ class Hunt:
         else:
             published = self.published.attributes.tolist()
             theta, intercept = within(self._s, fit, self._sure, seats=self.seats.members, published=published)
-            self._belief = self._belief_in(np.array(fit.members)[fit.chosen()], theta, intercept)
-            self._renew(self._belief)
+            belief = self._belief_in(np.array(fit.members)[fit.chosen()], theta, intercept)
+            self._renew(belief, self._s)
+            self._belief = belief if belief.doubts(self.seats.attributes) else None
 
-    def _renew(self, belief: Belief) -> None:
+    def _renew(self, belief: Belief, most: int) -> None:
         """The candidate goes by all that has been seen since the last decision, too."""
-        assert self._s is not None  # noqa: S101
-        evidence, seats = self.evidence, self.seats.attributes
-        published = np.zeros(self._d, dtype=bool)
+        evidence, seats, published = self.evidence, self.seats.attributes, np.zeros(self._d, dtype=bool)
         published[self.published.attributes] = True
         inside = published[seats]
-        least = np.where(inside, LIKELY_STILL, LIKELY_ENOUGH)
-        coef = belief.about(seats, evidence, least=least, share=BELIEVED)
-        at = coef.nonzero()[0]
-        if at.size > self._s:
-            at = foremost(self._s, coef * evidence.spread(seats), evidence.error(seats), inside)
-            chosen = np.zeros(seats.size)
-            chosen[at] = coef[at]
-            coef = chosen
-        self._stand(seats[at], coef[at], belief.intercept_beside(seats, coef, evidence.means))
+        coef = belief.about(seats, evidence, least=np.where(inside, LIKELY_STILL, LIKELY_ENOUGH), share=BELIEVED)
+        if np.count_nonzero(coef) > most:
+            coef = foremost(most, coef, evidence.spread(seats), evidence.error(seats), inside)
+        self._stand(seats, coef, belief.intercept_beside(seats, coef, evidence.means))
 
-    def _stand(self, attributes: Ints, theta: Floats, intercept: float) -> None:
-        """A predictor with these attributes stands as candidate."""
-        order = np.argsort(attributes)
-        attributes = attributes[order]
-        means, limits = self.evidence.means[attributes], self._span.limits()
-        candidate = Predictor(attributes, theta[order], intercept, self._d, means=means, limits=limits)
+    def _stand(self, attributes: Ints, coef: Floats, intercept: float) -> None:
+        """A predictor with these coefficients stands as candidate."""
+        theta = np.zeros(self._d)
+        theta[attributes] = coef
+        candidate = Predictor.from_dense(theta, intercept, means=self.evidence.means, limits=self._span.limits())
         self._publication.propose(candidate, self.n)
 
     # Ending
@@ -443,7 +436,9 @@ class Hunt:
 
         Not so while there are more clear members than places: two of them may stand for one that is not found yet.
         """
-        return not self._crowded and self.converged(self._settled_at / self.residual.beside_complete)
+        if self._crowded or not self._publication.stable(self.n):
+            return False
+        return self.gain() <= self._settled_at / self.residual.beside_complete
 
     def gain(self) -> float:
         """A bound on what another thousand examples can take away from the mean squared error, as a share of it."""

@@ -6,6 +6,7 @@ predicted new examples no worse, examples that neither has learned from.
 
 import numpy as np
 
+from keyhole import kernels
 from keyhole.learners.pursuit.constants import STABLE
 from keyhole.learners.pursuit.seen import Seen
 from keyhole.predictor import Predictor
@@ -50,9 +51,14 @@ class Publication:
 
 def squared_error(predictor: Predictor, block: Seen) -> float:
     """The sum of squared errors of a predictor over a block, from the block's moments."""
-    moments = block.sums.moments
+    attributes, moments = block.attributes, block.sums.moments
+    if kernels.compiled is not None:
+        needed, coef, intercept = predictor.attributes, predictor.coef, predictor.intercept
+        told = moments.n, moments.mean, moments.products
+        error: float = kernels.compiled.squared_error(attributes, needed, coef, intercept, *told)
+        return error
     c = np.zeros(moments.mean.size)
-    c[block.attributes.searchsorted(predictor.attributes)] = -predictor.coef
+    c[attributes.searchsorted(predictor.attributes)] = -predictor.coef
     c[-1] = 1.0
     bias = float(c @ moments.mean) - predictor.intercept
     return float(c @ moments.products @ c) + moments.n * bias**2

@@ -50,8 +50,8 @@ class Standings:
             told = some, scores.score, scores.noise, scores.beyond
             known = evidence.total.information, evidence.examples, evidence.means
             kernels.compiled.stand(*told, *known, *expected, ROUNDING, explains, self.z, self.error, self.doubt)
-        holed = some[evidence.missing[some] > 0]
-        if holed.size:
+        if evidence.has_holes:
+            holed = some[evidence.missing[some] > 0]
             seen, missing, doubt = evidence.examples[holed], evidence.missing[holed], self.doubt[holed]
             never = seen == 0
             doubt[never] = explains / missing[never]
