@@ -33,7 +33,7 @@ class Belief:
 
     def doubts(self, seats: Ints) -> bool:
         """Whether there is anything to be believed, beyond what was decided."""
-        return bool(self.trust) and np.count_nonzero(self.sure[seats]) < seats.size
+        return bool(self.trust) and not self.sure[seats].all()
 
     def about(self, seats: Ints, evidence: Evidence, *, least: Floats | float, share: float = 1.0) -> Floats:
         """The coefficients of some seats, by as much as they are likely to matter.
