@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import keyhole as kh
 from keyhole import kernels
-from keyhole.learners.pursuit.belief import weigh
+from keyhole.learners.pursuit.belief import Belief
 from keyhole.learners.pursuit.completion import Brought, Completion
 from keyhole.learners.pursuit.evidence import Core, Evidence
 from keyhole.learners.pursuit.fit_moments import FitMoments
@@ -226,9 +226,7 @@ def test_what_attributes_have_shown_and_how_they_score_is_as_in_numpy(seed):
         evidence, core = after_some_looks(seed)
         everybody, some = np.arange(90), np.array([3, 80, 41])
         told = evidence.scores(everybody, core), evidence.scores(some, core), evidence.tails(some)
-        A, b = evidence.equations(core.attributes)
-        information = evidence.information_about(core.attributes, A, b, core.theta)
-        return evidence, *told, (A, b, information)
+        return evidence, *told, evidence.equations(core.attributes)
 
     (evidence, all_scores, few_scores, tails, equations), plain = both_ways(work)
 
@@ -407,40 +405,37 @@ def test_arrays_that_do_not_fit_are_refused_and_not_written_beyond(argument):
 
 @needs_kernels
 @pytest.mark.parametrize("seed", range(5))
-def test_what_is_believed_is_the_same_as_in_numpy(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(60, 12)) + rng.normal(size=(60, 1))
-    A, b = X.T @ X / 60, X.T @ (X[:, 0] - 0.5 * X[:, 3] + rng.normal(size=60)) / 60
-    A += rng.normal(size=A.shape) * 0.02  # it need not be symmetric
-    free, start = np.array([0, 2, 3, 7, 8, 11]), np.linspace(-1.0, 1.0, 12)
+@pytest.mark.parametrize("trust", [1.0, 0.4])
+def test_what_is_believed_is_the_same_as_in_numpy(seed, trust):
+    def work():
+        evidence, core = after_some_looks(seed)
+        decided, sure = np.zeros(90), np.zeros(90, dtype=bool)
+        decided[core.members] = core.theta
+        sure[core.members[::2]] = True
+        belief = Belief(decided, 0.0, sure, trust, Expected(0.1, 0.5))
+        return belief.about(core.attributes, evidence, least=0.0), core
 
-    information = rng.uniform(10.0, 60.0, 12)
+    (found, core), (plain, _) = both_ways(work)
 
-    found, plain = both_ways(lambda: weigh(A, b, information, free, expected=Expected(0.1, 0.5), start=start))
-
-    for compiled, expected in zip(found, plain, strict=True):
-        close(compiled, expected)
+    close(found, plain)
+    assert (found[::2] == core.theta[::2]).all()
+    assert (found[1::2] != core.theta[1::2]).all()
 
 
 @needs_kernels
-@pytest.mark.parametrize("argument", [0, 2, 3, 6, 7])
-def test_equations_that_do_not_fit_are_refused(argument):
-    told = [np.eye(3), np.zeros(3), np.ones(3), np.arange(3), -1.0, 1.0, np.zeros(3), np.zeros(3)]
+@pytest.mark.parametrize("argument", [0, 1, 3, 4, 5, 8, 9])
+def test_seats_that_are_not_there_are_refused(argument):
+    seats, tables = np.arange(3), (0.0, np.ones((9, 20)), np.ones((4, 5, 20)))
+    told = [seats, seats.copy(), *tables, seats.copy(), -1.0, 1.0, np.zeros(3), np.zeros(3)]
     kernels.compiled.believe(*told)
-    told[argument] = np.array([3]) if argument == 3 else told[argument][..., :-1].copy()
+    if argument in (0, 1, 5):
+        told[argument] = np.array([0, 1, 20])
+    elif argument in (3, 4):
+        told[argument] = told[argument][..., :2].copy()
+    else:
+        told[argument] = told[argument][:-1].copy()
     with pytest.raises(ValueError, match=r"is needed|there are only"):
         kernels.compiled.believe(*told)
-
-
-@needs_kernels
-@pytest.mark.parametrize("argument", range(6))
-def test_equations_of_other_seats_are_refused(argument):
-    told = [np.arange(3), np.eye(3), np.zeros(3), np.zeros(3), np.ones((9, 20)), np.zeros(3)]
-    kernels.compiled.information_about(*told)
-    told[argument] = np.array([1, 2, 20]) if argument == 0 else told[argument][..., :-1].copy()
-    told[4] = told[4][:, :2].copy() if argument == 4 else told[4]
-    with pytest.raises(ValueError, match=r"is needed|there are only"):
-        kernels.compiled.information_about(*told)
 
 
 @needs_kernels

@@ -5,22 +5,25 @@
 #define SWEEPS 30
 #define STILL 1e-4
 
-/* believe(A, b, information, free, log_odds, effect, coef, likely) -> whether it comes to rest
+/* believe(seats, rows, usual, sums, pairs, free, log_odds, effect, coef, likely) -> whether it comes to rest
  *
- * `weigh`: some of the k coefficients are `free`, and move along with how likely they are; the others stay. */
+ * `Belief._weighed`: of the coefficients of the seats those that are `free` move along with how likely they are. */
 KERNEL(believe)
 {
     (void)self;
-    if (!enough(n_args, 8)) return NULL;
-    Py_ssize_t k = size_of(args[1]), m = size_of(args[3]);
-    if (k < 0 || m < 0) return NULL;
-    const double *A = in(args[0], k * k), *b = in(args[1], k), *information = in(args[2], k);
-    const int64_t *free = whole(args[3], m);
-    double log_odds = PyFloat_AsDouble(args[4]), effect = PyFloat_AsDouble(args[5]);
-    double *coef = out(args[6], k), *likely = out(args[7], k);
-    if (!A || !b || !information || !free || !coef || !likely || PyErr_Occurred() || !within(free, m, k)) return NULL;
-    double *left = PyMem_Malloc(((size_t)k + 1) * sizeof(double));
-    if (!left) return PyErr_NoMemory();
+    Seated s;
+    if (!enough(n_args, 10) || !seated(args, &s)) return NULL;
+    Py_ssize_t k = s.k, m = size_of(args[5]);
+    if (m < 0) return NULL;
+    const int64_t *free = whole(args[5], m);
+    double log_odds = PyFloat_AsDouble(args[6]), effect = PyFloat_AsDouble(args[7]);
+    double *coef = out(args[8], k), *likely = out(args[9], k);
+    if (!free || !coef || !likely || PyErr_Occurred() || !within(free, m, k)) return NULL;
+    double *A = PyMem_Malloc(((size_t)(k * k + 3 * k) + 1) * sizeof(double));
+    if (!A) return PyErr_NoMemory();
+    double *b = A + k * k, *information = b + k, *left = information + k;
+    find_equations(&s, A, b, left);
+    find_information(&s, A, b, coef, information);
     for (Py_ssize_t i = 0; i < k; i++) {
         left[i] = b[i];
         for (Py_ssize_t j = 0; j < k; j++) left[i] -= A[i * k + j] * coef[j];
@@ -47,6 +50,6 @@ KERNEL(believe)
         }
         still = farthest <= STILL * sqrt(effect);
     }
-    PyMem_Free(left);
+    PyMem_Free(A);
     return PyBool_FromLong(still);
 }

@@ -154,38 +154,39 @@ KERNEL(usual_correlation)
     return Py_BuildValue("(dd)", mean, smaller(1.0 / larger(excess, TINY), largest));
 }
 
-/* equations(seats, rows, usual, sums, pairs, A, b)
- *
- * `Evidence.equations`. `rows` are those of the seats in the tables `pairs`. */
-KERNEL(equations)
+HIDDEN void find_equations(const Seated *s, double *A, double *b, double *room)
 {
-    (void)self;
-    if (!enough(n_args, 7)) return NULL;
-    Py_ssize_t k = size_of(args[0]), d = size_of(args[3]) / N_SUMS, table = size_of(args[4]) / N_TABLES;
-    double expected = PyFloat_AsDouble(args[2]);
-    if (PyErr_Occurred()) return NULL;
-    const int64_t *seats = whole(args[0], k), *rows = whole(args[1], k);
-    const double *sums = in(args[3], N_SUMS * d), *pairs = in(args[4], N_TABLES * table);
-    double *A = out(args[5], k * k), *b = out(args[6], k);
-    if (!seats || !rows || !sums || !pairs || !A || !b) return NULL;
-    if (!within(seats, k, d) || !within(rows, k, d ? table / d : 0)) return NULL;
-    double *spread = PyMem_Malloc((size_t)(k + 1) * sizeof(double));
-    if (!spread) return PyErr_NoMemory();
-    for (Py_ssize_t i = 0; i < k; i++) spread[i] = spread_of(sums + seats[i], d);
+    Py_ssize_t k = s->k, d = s->d, table = s->table;
+    for (Py_ssize_t i = 0; i < k; i++) room[i] = spread_of(s->sums + s->seats[i], d);
     for (Py_ssize_t i = 0; i < k; i++) {
-        const double *own = sums + seats[i];
+        const double *own = s->sums + s->seats[i];
         double information = larger(own[INFORMATION * d], TINY);
         for (Py_ssize_t o = 0; o < k; o++) {
-            const double *cell = pairs + rows[o] * d + seats[i];
+            const double *cell = s->pairs + s->rows[o] * d + s->seats[i];
             double products = cell[PRODUCTS * table], both = cell[BOTH * table];
-            double unit = spread[i] * spread[o] + TINY;
-            double c = products / (both + TINY), usual = expected * unit, r = (c - usual) / unit;
+            double unit = room[i] * room[o] + TINY;
+            double c = products / (both + TINY), usual = s->usual * unit, r = (c - usual) / unit;
             if (!(cell[TOGETHER * table] * r * r > VISIBLE_T2)) c = usual;
             A[i * k + o] = (products + larger(information - both, 0.0) * c) / information;
         }
         A[i * k + i] = own[WEIGHTED_SQUARES * d] / larger(own[NOISE * d], TINY);
         b[i] = own[WITH_TARGET * d] / information;
     }
-    PyMem_Free(spread);
+}
+
+/* equations(seats, rows, usual, sums, pairs, A, b)
+ *
+ * `Evidence.equations`. `rows` are those of the seats in the tables `pairs`. */
+KERNEL(equations)
+{
+    (void)self;
+    Seated s;
+    if (!enough(n_args, 7) || !seated(args, &s)) return NULL;
+    double *A = out(args[5], s.k * s.k), *b = out(args[6], s.k);
+    if (!A || !b) return NULL;
+    double *room = PyMem_Malloc((size_t)(s.k + 1) * sizeof(double));
+    if (!room) return PyErr_NoMemory();
+    find_equations(&s, A, b, room);
+    PyMem_Free(room);
     Py_RETURN_NONE;
 }

@@ -87,6 +87,32 @@ static inline int within(const int64_t *numbers, Py_ssize_t n, Py_ssize_t end)
     return 1;
 }
 
+/* What is known of k seats: who they are, where the tables have them, and what correlation is usual. */
+typedef struct {
+    Py_ssize_t k, d, table;
+    const int64_t *seats, *rows;
+    double usual;
+    const double *sums, *pairs;
+} Seated;
+
+/* From the arguments (seats, rows, usual, sums, pairs); whether they fit. */
+static inline int seated(PyObject *const *args, Seated *s)
+{
+    *s = (Seated){.k = size_of(args[0]), .d = size_of(args[3]) / N_SUMS, .table = size_of(args[4]) / N_TABLES};
+    s->usual = PyFloat_AsDouble(args[2]);
+    if (PyErr_Occurred()) return 0;
+    s->seats = whole(args[0], s->k), s->rows = whole(args[1], s->k);
+    s->sums = in(args[3], N_SUMS * s->d), s->pairs = in(args[4], N_TABLES * s->table);
+    if (!s->seats || !s->rows || !s->sums || !s->pairs) return 0;
+    return within(s->seats, s->k, s->d) && within(s->rows, s->k, s->d ? s->table / s->d : 0);
+}
+
+/* `Evidence.equations`, in evidence.c; there must be room for k numbers more. */
+HIDDEN void find_equations(const Seated *s, double *A, double *b, double *room);
+
+/* `Evidence.information_about`, in scores.c. */
+HIDDEN void find_information(const Seated *s, const double *A, const double *b, const double *coef, double *information);
+
 /* Truth values, a byte each. */
 static inline char *truths(PyObject *array, Py_ssize_t least)
 {

@@ -12,7 +12,6 @@ KERNEL(recall);
 KERNEL(scores);
 KERNEL(stand);
 KERNEL(tails);
-KERNEL(information_about);
 KERNEL(usual_correlation);
 KERNEL(equations);
 KERNEL(sweep);
@@ -36,7 +35,6 @@ static PyMethodDef methods[] = {
     ENTRY(scores),
     ENTRY(stand),
     ENTRY(tails),
-    ENTRY(information_about),
     ENTRY(usual_correlation),
     ENTRY(equations),
     ENTRY(sweep),

@@ -36,8 +36,8 @@ typedef struct {
 /* The core: its members' coefficients, variances (two of them), inverse covariance and regressions on each other. */
 typedef struct {
     Py_ssize_t k;
-    const double *theta, *spread, *inverse, *variance;
-    double *on_others, usual, examples;
+    const double *theta, *spread, *inverse;
+    double *variance, *on_others, usual, examples;
 } Core;
 
 /* `_covariance`: with the members, and the examples behind; `share` is left with what is made of expectations. */
@@ -116,28 +116,17 @@ KERNEL(tails)
     Py_RETURN_NONE;
 }
 
-/* information_about(seats, A, b, coef, sums, information)
- *
- * `Evidence.information_about`: of the k seats, A and b are the normal equations. */
-KERNEL(information_about)
+HIDDEN void find_information(const Seated *s, const double *A, const double *b, const double *coef, double *information)
 {
-    (void)self;
-    if (!enough(n_args, 6)) return NULL;
-    Py_ssize_t k = size_of(args[0]), d = size_of(args[4]) / N_SUMS;
-    if (k < 0 || PyErr_Occurred()) return NULL;
-    const int64_t *seats = whole(args[0], k);
-    const double *A = in(args[1], k * k), *b = in(args[2], k), *coef = in(args[3], k), *sums = in(args[4], N_SUMS * d);
-    double *information = out(args[5], k);
-    if (!seats || !A || !b || !coef || !sums || !information || !within(seats, k, d)) return NULL;
+    Py_ssize_t k = s->k, d = s->d;
     for (Py_ssize_t i = 0; i < k; i++) {
-        const double *own = sums + seats[i];
+        const double *own = s->sums + s->seats[i];
         double square = larger(A[i * k + i], TINY), score = b[i] + square * coef[i], degrees;
         for (Py_ssize_t o = 0; o < k; o++) score -= A[i * k + o] * coef[o];
         double inflation = tail(own, d, &degrees);
         double x = larger(own[INFORMATION * d] * score * score / (square * inflation * degrees), 1e-12);
         information[i] = own[INFORMATION * d] / (inflation * x / log1p(x));
     }
-    Py_RETURN_NONE;
 }
 
 /* Sums over the members that the scores of a tile are made of. */
@@ -187,7 +176,7 @@ static void score_tile(
     }
 }
 
-/* scores(attributes, rows, theta, spread, inverse, variance, usual, examples, sums, pairs, result, covariance)
+/* scores(attributes, members, rows, theta, spread, inverse, usual, examples, sums, pairs, result, covariance)
  *
  * `partial` in pursuit/scores.py. `rows` are those of the members in the tables `pairs`; `result` has rows for score,
  * noise, beyond and worth, and `covariance` one for each member. */
@@ -198,20 +187,24 @@ KERNEL(scores)
     Py_ssize_t m = size_of(args[0]), k = size_of(args[1]), all = size_of(args[8]);
     if (m < 0 || k < 0 || all < 0) return NULL;
     Py_ssize_t d = all / N_SUMS, table = size_of(args[9]) / N_TABLES;
-    const int64_t *a = whole(args[0], m), *rows = whole(args[1], k);
-    Core core = {k, in(args[2], k), in(args[3], k), in(args[4], k * k), in(args[5], k), NULL, 0.0, 0.0};
+    const int64_t *a = whole(args[0], m), *members = whole(args[1], k), *rows = whole(args[2], k);
+    Core core = {k, in(args[3], k), in(args[4], k), in(args[5], k * k), NULL, NULL, 0.0, 0.0};
     core.usual = PyFloat_AsDouble(args[6]), core.examples = PyFloat_AsDouble(args[7]);
     const double *sums = in(args[8], N_SUMS * d), *pairs = in(args[9], N_TABLES * table);
     double *result = out(args[10], 4 * m), *covariance = out(args[11], k * m);
-    if (!a || !rows || !core.theta || !core.spread || !core.inverse || !core.variance || !sums || !pairs || !result
+    if (!a || !members || !rows || !core.theta || !core.spread || !core.inverse || !sums || !pairs || !result
         || !covariance || PyErr_Occurred())
         return NULL;
-    if (!within(a, m, d) || !within(rows, k, d ? table / d : 0)) return NULL;
+    if (!within(a, m, d) || !within(members, k, d) || !within(rows, k, d ? table / d : 0)) return NULL;
     size_t cells = (size_t)k * TILE;
-    double *room = PyMem_Malloc((8 * cells + (size_t)(k * k)) * sizeof(double));
+    double *room = PyMem_Malloc((8 * cells + (size_t)(k * k + k)) * sizeof(double));
     if (!room) return PyErr_NoMemory();
     double *c = room + 4 * cells, *behind = c + cells, *share = behind + cells, *gamma = share + cells;
-    core.on_others = gamma + cells;
+    core.on_others = gamma + cells, core.variance = core.on_others + k * k;
+    for (Py_ssize_t i = 0; i < k; i++) {
+        const double *own = sums + members[i];
+        core.variance[i] = own[SQUARES * d] / larger(own[LOOKS * d], 1.0);
+    }
     for (Py_ssize_t i = 0; i < k; i++) { /* a regression of one on the others has the coefficients -P_io / P_ii */
         double by = -1.0 / core.inverse[i * k + i];
         for (Py_ssize_t o = 0; o < k; o++) core.on_others[i * k + o] = core.inverse[i * k + o] * by;

@@ -44,15 +44,23 @@ class Belief:
         decided, free = self.coef[seats], (~self.sure[seats]).nonzero()[0]
         if not (self.trust and free.size):
             return decided
-        A, b = evidence.equations(seats)
-        information = evidence.information_about(seats, A, b, decided)
-        found = weigh(A, b, information, free, expected=self.expected, start=decided)
+        found = self._weighed(seats, free, evidence, decided)
         if found is None:
             return decided
         coef, likely = found
         believed = np.where(likely > least, share * coef, 0.0)[free]
         coef[free] = decided[free] + self.trust * (believed - decided[free])
         return coef
+
+    def _weighed(self, seats: Ints, free: Ints, evidence: Evidence, start: Floats) -> tuple[Floats, Floats] | None:
+        """What is believed of those seats that are free, by all looks at them, as in `weigh`."""
+        if kernels.compiled is None:
+            A, b = evidence.equations(seats)
+            information = evidence.information_about(seats, A, b, start)
+            return weigh(A, b, information, free, expected=self.expected, start=start)
+        coef, likely = start.copy(), np.ones(start.size)
+        told = *evidence.known_of(seats), free, log_odds(self.expected), self.expected.effect
+        return (coef, likely) if kernels.compiled.believe(*told, coef, likely) else None
 
     def intercept_beside(self, seats: Ints, coef: Floats, means: Floats) -> float:
         """The intercept if some seats have these coefficients."""
@@ -75,11 +83,7 @@ def weigh(
     (array([0.495, 0.002]), array([1.   , 0.018]))
     """
     coef, likely = start.copy(), np.ones(start.size)
-    log_odds = log(expected.share / (1.0 - expected.share))
-    if kernels.compiled is not None:
-        told = A, b, information, free, log_odds, expected.effect
-        return (coef, likely) if kernels.compiled.believe(*told, coef, likely) else None
-    left = b - A @ coef
+    beforehand, left = log_odds(expected), b - A @ coef
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         for _ in range(_SWEEPS):
             farthest = 0.0
@@ -91,7 +95,7 @@ def weigh(
                 size = expected.effect / square
                 variance = 1.0 / (information[j] * square + 1.0 / size)
                 score = information[j] * (left[j] + square * coef[j])
-                odds = log_odds + np.log(variance / size) / 2.0 + score * score * variance / 2.0
+                odds = beforehand + np.log(variance / size) / 2.0 + score * score * variance / 2.0
                 likely[j] = 1.0 / (1.0 + np.exp(-min(odds, 30.0)))
                 step = likely[j] * score * variance - coef[j]
                 coef[j] += step
@@ -100,3 +104,8 @@ def weigh(
             if farthest <= _STILL * np.sqrt(expected.effect):
                 return coef, likely
     return None
+
+
+def log_odds(expected: Expected) -> float:
+    """How likely an attribute is to matter before it has been looked at."""
+    return log(expected.share / (1.0 - expected.share))

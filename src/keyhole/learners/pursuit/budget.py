@@ -64,7 +64,7 @@ class Budget:
         """Beside ``always``, the attributes with the highest rank that the rest of the limit buys."""
         if self._plain:
             free = int(self._limit - always.size)
-            return np.argpartition(-rank, free - 1)[:free] if 0 < free < rank.size else np.arange(rank.size)[:free]
+            return (-rank).argpartition(free - 1)[:free] if 0 < free < rank.size else np.arange(rank.size)[:free]
         # What somebody may explain, for the money. Taken in this order, the dear ones would never get a turn: what is
         # left after the cheap ones does not buy them. So the one with the highest rank may also be the first.
         order = np.argsort(-rank / np.sqrt(self.price), kind="stable").tolist()

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -326,12 +327,13 @@ class Evidence:
         if not core.members:
             return alone(Sums(*self._sums.take(some, axis=1), *self._pairs[:, :0, :0]), self.tails(some))
         at = self.rows(core.attributes)
-        beside = Beside(core.theta, core.variance, core.inverse, self._variance_of(core.attributes))
         if kernels.compiled is None:
+            beside = Beside(core.theta, core.variance, core.inverse, self._variance_of(core.attributes))
             tables = (table[at[:, None], some] for table in self._pairs)
             return partial(Sums(*self._sums.take(some, axis=1), *tables), beside, self.prior)
         result, covariance = np.empty((4, some.size)), np.empty((at.size, some.size))
-        kernels.compiled.scores(some, at, *beside, *self.prior, self._sums, self._pairs, result, covariance)
+        told = core.attributes, at, core.theta, core.variance, core.inverse
+        kernels.compiled.scores(some, *told, *self.prior, self._sums, self._pairs, result, covariance)
         score, noise, beyond, worth = result
         return Scores(score, noise, beyond, worth, covariance)
 
@@ -355,12 +357,15 @@ class Evidence:
         Where an attribute was looked at and another was not, the other adds to the target what both have in common.
         That is what is usual, unless it is visibly something else. So A need not be symmetric.
         """
-        rows, k = self.rows(seats), seats.size
+        k = seats.size
         A, b = np.empty((k, k)), np.empty(k)
         if kernels.compiled is not None:
-            kernels.compiled.equations(seats, rows, self.prior.mean, self._sums, self._pairs, A, b)
+            kernels.compiled.equations(*self.known_of(seats), A, b)
             return A, b
-        total, pairs = self.total, (rows, seats[:, None])  # a row of A for each attribute, a column for each seat
+        total, pairs = (
+            self.total,
+            (self.rows(seats), seats[:, None]),
+        )  # a row of A for each attribute, a column for each seat
         products, both = total.products[pairs], total.both[pairs]
         spread = np.sqrt(self._variance_of(seats))
         unit = spread[:, None] * spread + TINY
@@ -373,12 +378,12 @@ class Evidence:
         b[:] = total.with_target[seats] / information
         return A, b
 
+    def known_of(self, seats: Ints) -> tuple[Any, ...]:
+        """What the compiled functions need to know of some seats."""
+        return seats, self.rows(seats), self.prior.mean, self._sums, self._pairs
+
     def information_about(self, seats: Ints, A: Floats, b: Floats, coef: Floats) -> Floats:
         """What all looks at seats tell about each coefficient, given the others: less for heavy tails, as of scores."""
-        if kernels.compiled is not None:
-            information = np.empty(seats.size)
-            kernels.compiled.information_about(seats, A, b, coef, self._sums, information)
-            return information
         inflation, degrees = self.tails(seats)
         square, information = np.maximum(A.diagonal(), TINY), self.total.information[seats]
         score = b - A @ coef + square * coef

@@ -25,7 +25,7 @@ class Publication:
     def propose(self, candidate: Predictor, n: int) -> None:
         """After n examples: from here on, this is the candidate; anything is better than nothing."""
         self._candidate, self._lag = candidate, 0.0
-        self._others_wait = not np.array_equal(candidate.attributes, self.predictor.attributes)
+        self._others_wait = candidate.attributes.tobytes() != self.predictor.attributes.tobytes()  # soonest told so
         if not self.predictor.attributes.size:
             self._publish(candidate, n)
 

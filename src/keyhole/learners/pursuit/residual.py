@@ -1,5 +1,7 @@
 """What the model leaves unexplained: by the fit among the seats, and by examples that were new to it."""
 
+from math import sqrt
+
 import numpy as np
 
 from keyhole.arrays import Floats
@@ -23,7 +25,7 @@ class Residual:
     @property
     def spread(self) -> float:
         """The standard deviation; without bounds where nothing is known yet."""
-        return float(np.sqrt(self.variance)) if self.variance > NO_VARIANCE else np.inf
+        return sqrt(self.variance) if self.variance > NO_VARIANCE else np.inf
 
     @property
     def beside_complete(self) -> float:

@@ -1,6 +1,7 @@
 """How every attribute stood when it was last scored, and since when it has been where it is."""
 
 from collections.abc import Callable
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ class Standings:
         goes for what could never be had; and of what can be had at times, there is that much less to be seen.
         """
         # By somebody who varied once, over all looks. The others are in doubt by the root of what is likely, too.
-        explains = 3.0 * float(np.sqrt(expected.share * residual_variance))
+        explains = 3.0 * sqrt(expected.share * residual_variance)
         if kernels.compiled is None:
             self._update(some, scores, evidence, expected, explains)
         else:
