@@ -76,10 +76,15 @@ KERNEL(recall)
     double n = PyFloat_AsDouble(args[3]), weight = PyFloat_AsDouble(args[4]);
     if (PyErr_Occurred()) return NULL;
     const int64_t *a = whole(args[0], p), *newcomers = whole(args[6], k);
+    if (!a || !newcomers) return NULL;
+    int there = 0;
+    for (Py_ssize_t i = 0; i < k; i++)
+        for (Py_ssize_t j = 0; j < p; j++) there |= a[j] == newcomers[i];
+    if (!there) Py_RETURN_NONE; /* most blocks show none of them, and to look at the other arguments takes longer */
     const double *mean = in(args[1], p + 1), *products = in(args[2], (p + 1) * (p + 1)), *counted = in(args[5], p);
     const double *examples = in(args[8], d), *means = in(args[9], d), *counts = in(args[10], d);
     double *pairs = out(args[11], N_TABLES * table);
-    if (!a || !newcomers || !mean || !products || !counted || !examples || !means || !counts || !pairs) return NULL;
+    if (!mean || !products || !counted || !examples || !means || !counts || !pairs) return NULL;
     if (!within(a, p, d)) return NULL;
     if (first < 0 || (first + k) * d > table) return PyErr_Format(PyExc_ValueError, "there are only %zd rows.", table / d);
     for (Py_ssize_t i = 0; i < k; i++) {
