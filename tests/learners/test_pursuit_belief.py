@@ -9,6 +9,7 @@ from keyhole.learners.pursuit.belief import Belief, weigh
 from keyhole.learners.pursuit.budget import Budget
 from keyhole.learners.pursuit.candidate import foremost
 from keyhole.learners.pursuit.completion import Brought
+from keyhole.learners.pursuit.constants import HANDFUL
 from keyhole.learners.pursuit.evidence import Evidence
 from keyhole.learners.pursuit.fit_moments import FitMoments
 from keyhole.learners.pursuit.hunt import Hunt
@@ -296,6 +297,32 @@ def test_where_values_are_missing_only_matched_looks_count():
 
     assert hunt.residual.has_holes
     assert hunt.core.members
+
+
+def test_of_who_owes_its_spread_to_a_handful_of_examples_nothing_is_believed_beyond_what_was_decided():
+    rng = np.random.default_rng(0)
+    X = np.exp(2 * rng.normal(size=(4_000, 40)))
+    y = X[:, :8] @ (1.0 / X[:, :8].std(axis=0)) + rng.normal(size=4_000)
+    source, hunt = kh.ArraySource(X, y), Hunt(40, 8, Budget.of_looks(16, 40, 8), np.random.default_rng(0))
+    decide, seen = hunt._decide, {"handful": 0, "enough": 0}
+
+    def decide_and_look():
+        before = hunt.seats.attributes
+        degrees = dict(zip(before.tolist(), hunt.evidence.tails(before)[1].tolist(), strict=True))
+        decide()
+        core, model = (dict(zip(c.members, c.theta.tolist(), strict=True)) for c in (hunt.core, hunt.model))
+        for j, known in degrees.items():
+            if known < HANDFUL:
+                assert model.get(j) == core.get(j)
+                seen["handful"] += 1
+            else:
+                seen["enough"] += model.get(j) != core.get(j)
+
+    hunt._decide = decide_and_look
+    while hunt.n < 3_000:
+        ask(source, hunt)
+
+    assert min(seen.values()) > 10
 
 
 def test_a_copy_of_a_member_is_not_beside_it_in_the_working_model():

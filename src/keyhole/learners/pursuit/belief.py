@@ -27,21 +27,21 @@ class Belief:
 
     coef: Floats  # of all attributes, as decided
     intercept: float
-    sure: NDArray[np.bool_]  # whose coefficients stay as they are
+    stays: NDArray[np.bool_]  # whose coefficients stay as they are
     trust: float  # how far all looks may be believed, from 0 to 1
     expected: Expected
 
     def doubts(self, seats: Ints) -> bool:
         """Whether there is anything to be believed, beyond what was decided."""
-        return bool(self.trust) and not self.sure[seats].all()
+        return bool(self.trust) and not self.stays[seats].all()
 
     def about(self, seats: Ints, evidence: Evidence, *, least: Floats | float, share: float = 1.0) -> Floats:
         """The coefficients of some seats, by as much as they are likely to matter.
 
-        Who is less than this likely, ``least``, has none; of who is not sure to matter, this ``share`` counts. As far
-        as all looks cannot be trusted, what was decided holds.
+        Who is less than this likely, ``least``, has none; of whose coefficient does not stay, this ``share`` counts. As
+        far as all looks cannot be trusted, what was decided holds.
         """
-        decided, free = self.coef[seats], (~self.sure[seats]).nonzero()[0]
+        decided, free = self.coef[seats], (~self.stays[seats]).nonzero()[0]
         if not (self.trust and free.size):
             return decided
         found = self._weighed(seats, free, evidence, decided)

@@ -56,6 +56,8 @@ LIKELY_ENOUGH = 0.3
 LIKELY_STILL = 0.2
 #: Of what is believed of a seat, this share is published.
 BELIEVED = 0.8
+#: Nothing is believed of a seat, beyond what was decided, whose score has fewer degrees of freedom than this.
+HANDFUL = 5.0
 #: The share of the looks that the core may take.
 CORE_SHARE = 0.8
 

@@ -24,6 +24,7 @@ from keyhole.learners.pursuit.constants import (
     EARLY_BLOCK,
     FIRST_BLOCK,
     FLUKES,
+    HANDFUL,
     LATEST,
     LEAST_COMPLETE,
     LEAVE_SHARE,
@@ -330,14 +331,16 @@ class Hunt:
         """What the decision at hand has settled, if these are the coefficients that it comes to.
 
         All looks are believed as far as they say what matched ones say. Not where values are missing: what members
-        that could not be had would have explained is in the sums of others, and matched looks tell it apart.
+        that could not be had would have explained is in the sums of others, and matched looks tell it apart. Nor of
+        a seat that owes its spread to a handful of wild values: a few more, and all looks say something else.
         """
         assert self._fit is not None  # noqa: S101
-        decided, sure = np.zeros(self._d), np.zeros(self._d, dtype=bool)
+        decided, stays, seats = np.zeros(self._d), np.zeros(self._d, dtype=bool), self.seats.attributes
         decided[attributes] = coef
-        sure[np.array(self._fit.members)[self._sure]] = True
+        stays[np.array(self._fit.members)[self._sure]] = True
+        stays[seats[self.evidence.tails(seats)[1] < HANDFUL]] = True
         trust = 0.0 if self.residual.has_holes else self._fit.trust
-        return Belief(decided, intercept, sure, trust, self._expect())
+        return Belief(decided, intercept, stays, trust, self._expect())
 
     def _losers(self, gone: Sequence[int]) -> list[int]:
         """Who has to leave the seat: those who are not looked at anyway, and are no match for the others."""
