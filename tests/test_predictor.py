@@ -256,7 +256,7 @@ def test_dense_and_sparse_are_two_ways_to_write_the_same_predictor(theta, interc
     assert (predictor.n_attributes, predictor.intercept) == (theta.size, intercept)
 
 
-def test_from_dense_coefficients_and_all_means_those_that_are_needed_are_kept():
+def test_of_all_coefficients_and_means_those_that_are_needed_are_kept():
     means = np.array([np.nan, 1.0, 2.0, np.nan])  # nobody has looked at the others
 
     predictor = kh.Predictor.from_dense(np.array([0.0, 3.0, -1.0, 0.0]), 0.5, means=means, limits=(-9.0, 9.0))

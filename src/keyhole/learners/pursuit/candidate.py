@@ -5,8 +5,21 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.arrays import Floats
-from keyhole.learners.pursuit.constants import INCUMBENT, LIKELY, NEWCOMER, PROVED, T_CLEAR, T_LIKELY, TINY
+from keyhole.arrays import Floats, Ints
+from keyhole.learners.pursuit.belief import Belief
+from keyhole.learners.pursuit.constants import (
+    BELIEVED,
+    INCUMBENT,
+    LIKELY,
+    LIKELY_ENOUGH,
+    LIKELY_STILL,
+    NEWCOMER,
+    PROVED,
+    T_CLEAR,
+    T_LIKELY,
+    TINY,
+)
+from keyhole.learners.pursuit.evidence import Evidence
 from keyhole.learners.pursuit.stepwise import Stepwise
 
 
@@ -37,6 +50,15 @@ def within(
             fit.flip(i)
         fit.trust = trust
     return theta, intercept
+
+
+def believed_within(most: int, belief: Belief, seats: Ints, evidence: Evidence, published: NDArray[np.bool_]) -> Floats:
+    """Between decisions: the coefficients of no more than ``most`` seats, by what is believed of them by now."""
+    least = np.where(published, LIKELY_STILL, LIKELY_ENOUGH)
+    coef = belief.about(seats, evidence, least=least, share=BELIEVED)
+    if np.count_nonzero(coef) <= most:
+        return coef
+    return foremost(most, coef, evidence.spread(seats), evidence.error(seats), published)
 
 
 def foremost(most: int, coef: Floats, spread: Floats, error: Floats, published: NDArray[np.bool_]) -> Floats:

@@ -362,10 +362,8 @@ class Evidence:
         if kernels.compiled is not None:
             kernels.compiled.equations(*self.known_of(seats), A, b)
             return A, b
-        total, pairs = (
-            self.total,
-            (self.rows(seats), seats[:, None]),
-        )  # a row of A for each attribute, a column for each seat
+        total = self.total
+        pairs = self.rows(seats), seats[:, None]  # a row of A for each attribute, a column for each seat
         products, both = total.products[pairs], total.both[pairs]
         spread = np.sqrt(self._variance_of(seats))
         unit = spread[:, None] * spread + TINY

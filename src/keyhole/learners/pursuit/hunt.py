@@ -12,10 +12,9 @@ from keyhole.explanation import Explanation, Standing
 from keyhole.learners.pursuit.belief import Belief
 from keyhole.learners.pursuit.bound import possible_gain
 from keyhole.learners.pursuit.budget import Budget
-from keyhole.learners.pursuit.candidate import foremost, is_sure, within
+from keyhole.learners.pursuit.candidate import believed_within, is_sure, within
 from keyhole.learners.pursuit.completion import Brought
 from keyhole.learners.pursuit.constants import (
-    BELIEVED,
     BLOCK_INFORMATION,
     BLOCK_SHARE,
     CALM,
@@ -29,7 +28,6 @@ from keyhole.learners.pursuit.constants import (
     LEAST_COMPLETE,
     LEAVE_SHARE,
     LIKELY_ENOUGH,
-    LIKELY_STILL,
     ROUND_SHARE,
     SAME_WORTH,
     SETTLED,
@@ -198,7 +196,6 @@ class Hunt:
     def _learn_from(self, block: Seen) -> None:
         """Keep what a block says about everybody whom it shows, and about the seats together."""
         sums, moments = block.sums, block.sums.moments
-        self.residual.has_holes |= moments.pairs is not None
         if self.n:
             self.residual.shown += sums.ee, sums.n
         else:  # the first block meets a model without an intercept: its residuals say nothing
@@ -209,6 +206,7 @@ class Hunt:
         self.n += sums.n
         self._span.widen(sums.span, sums.n)
         self.evidence.add(block, self.residual.weight, self.model)
+        self.residual.has_holes = self.evidence.has_holes
         self.seats.add(block)
 
     def _needed(self) -> NDArray[np.bool_]:
@@ -408,13 +406,10 @@ class Hunt:
 
     def _renew(self, belief: Belief, most: int) -> None:
         """The candidate goes by all that has been seen since the last decision, too."""
-        evidence, seats, published = self.evidence, self.seats.attributes, np.zeros(self._d, dtype=bool)
+        seats, published = self.seats.attributes, np.zeros(self._d, dtype=bool)
         published[self.published.attributes] = True
-        inside = published[seats]
-        coef = belief.about(seats, evidence, least=np.where(inside, LIKELY_STILL, LIKELY_ENOUGH), share=BELIEVED)
-        if np.count_nonzero(coef) > most:
-            coef = foremost(most, coef, evidence.spread(seats), evidence.error(seats), inside)
-        self._stand(seats, coef, belief.intercept_beside(seats, coef, evidence.means))
+        coef = believed_within(most, belief, seats, self.evidence, published[seats])
+        self._stand(seats, coef, belief.intercept_beside(seats, coef, self.evidence.means))
 
     def _stand(self, attributes: Ints, coef: Floats, intercept: float) -> None:
         """A predictor with these coefficients stands as candidate."""
@@ -442,9 +437,7 @@ class Hunt:
 
         Not so while there are more clear members than places: two of them may stand for one that is not found yet.
         """
-        if self._crowded or not self._publication.stable(self.n):
-            return False
-        return self.gain() <= self._settled_at / self.residual.beside_complete
+        return not self._crowded and self.converged(self._settled_at / self.residual.beside_complete)
 
     def gain(self) -> float:
         """A bound on what another thousand examples can take away from the mean squared error, as a share of it."""

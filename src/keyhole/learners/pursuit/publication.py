@@ -25,7 +25,8 @@ class Publication:
     def propose(self, candidate: Predictor, n: int) -> None:
         """After n examples: from here on, this is the candidate; anything is better than nothing."""
         self._candidate, self._lag = candidate, 0.0
-        self._others_wait = candidate.attributes.tobytes() != self.predictor.attributes.tobytes()  # soonest told so
+        # After every round, so that it is felt: bytes are compared more quickly than arrays.
+        self._others_wait = candidate.attributes.tobytes() != self.predictor.attributes.tobytes()
         if not self.predictor.attributes.size:
             self._publish(candidate, n)
 
