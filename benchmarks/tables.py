@@ -107,8 +107,9 @@ def money() -> None:
     for row in load("money")["rows"]:
         spent = (count_or_never(row[f"money {kind}"]) for kind in ("with prices", "without"))
         then = (count_or_never(row[f"to predict {kind}"]) for kind in ("with prices", "without"))
-        body.append([row["data"], row["within"], *spent, "" if row["ratio"] is None else f"{row['ratio']:g}", *then])
-    table(["data", "within", "with prices", "without", "ratio", "to predict, with", "without"], *body)
+        ratio = "" if row["ratio"] is None else f"{row['ratio']:g}"
+        body.append([row["data"], row["when"], row["within"], *spent, ratio, *then])
+    table(["data", "when", "within", "with prices", "without", "ratio", "to predict, with", "without"], *body)
 
 
 def count_or_never(value: Any) -> str:

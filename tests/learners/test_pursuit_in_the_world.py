@@ -121,6 +121,31 @@ def test_many_cheap_attributes_are_bought_that_promise_more_together_than_a_dear
     assert budget.scouts(rank, np.zeros(0, dtype=np.int64)).tolist() == list(range(1, 16))
 
 
+def test_two_dear_attributes_that_fill_the_limit_are_both_in_the_model():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(3_000, 15))
+    y = X[:, 0] + X[:, 1] + rng.normal(size=3_000)
+
+    result = kh.learn(
+        kh.Pursuit(prices=[23.0, 15.0, *([1.0] * 13)], max_cost_per_example=39.5), kh.ArraySource(X, y), progress=False
+    )
+
+    assert result.predictor.attributes.tolist() == [0, 1]
+
+
+def test_the_last_of_the_money_goes_to_nobody_who_stands_out_but_a_little():
+    """Two clear members of 10 leave 5 of 25: one more of 5 would end the search for better ones."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(600, 20))
+    y = 2.0 * X[:, 0] + 2.0 * X[:, 1] + 0.15 * X[:, 2:].sum(axis=1) + rng.normal(size=600)
+    spy = SpySource(X, y)
+
+    kh.learn(kh.Pursuit(prices=[10.0, 10.0, *([5.0] * 18)], max_cost_per_example=25.0), spy, progress=False)
+
+    cheap = spy.looked_at[-300:, 2:]
+    assert np.count_nonzero(cheap.any(axis=0)) > 3
+
+
 def test_prices_of_one_and_a_limit_of_looks_are_the_same_thing():
     X, y = examples()
     by_looks = kh.learn(kh.Pursuit(n_observed=6), kh.ArraySource(X, y), progress=False)

@@ -43,7 +43,10 @@ class Budget:
 
     @classmethod
     def of_money(cls, prices: PriceList, limit: float) -> "Budget":
-        """So much money. The core may hold the dearest attribute that it can buy, and most of what is left then."""
+        """So much money. Beside the dearest attribute that it can buy, the core may hold most of the limit.
+
+        Where one is a large part of it, that is all of the limit: two dear ones may be what the predictor needs.
+        """
         payable = prices.prices[prices.prices <= limit]
         if not payable.size:
             raise Misuse(
@@ -51,7 +54,7 @@ class Budget:
                 f"{prices.prices.min():g}, more than {limit:g}."
             )
         dearest = float(payable.max())
-        core = dearest + CORE_SHARE * (limit - dearest)
+        core = min(limit, dearest + CORE_SHARE * limit)
         return cls(prices, limit, core=core, seats=core + (limit - core) / 3, always=limit)
 
     def cost(self, attributes: Sequence[int] | Ints) -> float:
@@ -59,6 +62,10 @@ class Budget:
         if self._plain:
             return len(attributes)
         return self._prices.cost(np.asarray(attributes, dtype=np.int64))
+
+    def is_spent(self, attributes: Sequence[int]) -> bool:
+        """Whether nothing else can be bought beside these."""
+        return self.cost(attributes) + self.cheapest > self._limit
 
     def scouts(self, rank: Floats, always: Ints) -> Ints:
         """Beside ``always``, the attributes with the highest rank that the rest of the limit buys."""

@@ -368,7 +368,8 @@ class Hunt:
             outstanding = outstanding[worth > missed.min(axis=0) * price[outstanding]]
         ranked = outstanding[np.argsort(-z[outstanding] / np.sqrt(price[outstanding]), kind="stable")].tolist()
         newcomers = list(self._budget.fitting(ranked, self.seats.members, self._needed().nonzero()[0]))
-        ends_the_search = len(self.seats.members) + len(newcomers) == self._budget.most_attributes < self._d
+        everybody = [*self.seats.members, *newcomers]
+        ends_the_search = len(everybody) < self._d and self._budget.is_spent(everybody)
         if newcomers and ends_the_search and z[newcomers[-1]] <= Z_LAST:
             newcomers.pop()  # it would take the last look, and none were left for scouts
         if newcomers:
