@@ -45,7 +45,7 @@ class Budget:
     def of_money(cls, prices: PriceList, limit: float) -> "Budget":
         """So much money. Beside the dearest attribute that it can buy, the core may hold most of the limit.
 
-        Where one is a large part of it, that is all of the limit: two dear ones may be what the predictor needs.
+        Where the dearest is a large part of the limit, that is all of it: two dear ones may be what is needed.
         """
         payable = prices.prices[prices.prices <= limit]
         if not payable.size:
@@ -64,7 +64,7 @@ class Budget:
         return self._prices.cost(np.asarray(attributes, dtype=np.int64))
 
     def is_spent(self, attributes: Sequence[int]) -> bool:
-        """Whether nothing else can be bought beside these."""
+        """Whether these leave less of the limit than the cheapest look costs."""
         return self.cost(attributes) + self.cheapest > self._limit
 
     def scouts(self, rank: Floats, always: Ints) -> Ints:
